@@ -46,8 +46,6 @@ SCALE_MD_LOADED: Final = 4000
 LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
 # Where ext4 lays the file that the load works on, in MB of the array: first and size, as the lab's requests show.
 USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
-# Of a pool 7/8 of what is filled is the load's file, in whole pieces (`Content.as_one`), and the rest others.
-USERS_OF_ZFS_MIB: Final = {"mirror": 360, "raidz1": 1088, "raidz2": 1139, "draid2": 1139}
 # What filled the array is unmounted and mounted again, and read back, so long before the rebuild, as the lab's requests
 # show: mounted 1.3 to 1.6 s, read 1.0 to 1.1 s before. In the model 1.2 s, of which a drive that is added takes a
 # quarter to load its heads. Before a load it has also run alone for a minute.
@@ -62,9 +60,9 @@ CAPACITY_BYTES: Final = 4_000_787_030_016
 # The lab's kernel, host adapter and memory, which are no choice of ours.
 LAB_MD: Final = parse_md_options(like_lab("raid5"))
 LAB_ZFS: Final = parse_zfs_options(like_lab("raidz1"))
-# Of a pool: a 64th of what is filled, in whole MiB. Beside a load nearly all is one file. How they are written is part
-# of what a pool's case is made from: not made durable one by one.
-FILES_MIB: Final = {"mirror": 6, "raidz1": 19, "raidz2": 20, "draid2": 20}
+# Of a pool: a 64th of what is filled, in whole MiB, and beside a load of the eighth that is not the users' file. How
+# they are written is part of what a pool's case is made from: not made durable one by one.
+FILES_MIB: Final = {"mirror": (6, 1), "raidz1": (19, 2), "raidz2": (20, 2), "draid2": (20, 2)}
 CMR: Final = "wd40efrx"
 SMR: Final = "wd40efax"
 # Which request overtakes which is chance, and on a shingled drive it costs seconds: the mean of so many seeds.
@@ -182,7 +180,7 @@ def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
 def load(case: Case) -> tuple[str | None, float]:
     """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
     if case.is_zfs:
-        return f"{LOAD}size={USERS_OF_ZFS_MIB[case.layout]}m\n" if case.load else None, case.fill
+        return LOAD if case.load else None, case.fill
     if not case.load:
         return None, 1.0
     first, size = USERS_AT_MB[case.layout]
@@ -213,7 +211,7 @@ def zfs_options(case: Case) -> ZfsOptions:
     """The lab's host, and a pool filled as the lab's is."""
     draid = (2, 0) if case.layout.startswith("draid") else None
     order: HealingOrder | None = "sequential" if case.sequential else None
-    return replace(LAB_ZFS, draid=draid, order=order, file_bytes=None if case.load else FILES_MIB[case.layout] << 20)
+    return replace(LAB_ZFS, draid=draid, order=order, file_bytes=FILES_MIB[case.layout][case.load] << 20)
 
 
 def modelled(case: Case, seed: int) -> Rebuild:

@@ -347,11 +347,12 @@ def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
 
     The order: ``layout``, ``profiles``, ``scale_divisor``, ``faults``, ``member_bytes``, ``fill``, ``replacement``,
     ``used``, ``load``, ``seed``, ``whole`` as of ``rebuild``; ``record_bytes``, ``ashift``, ``run_records`` (how many
-    neighbours an aged pool keeps together, or None), ``file_bytes`` (of a fresh pool's files, or None), ``draid``
-    (data drives of a group, spares; or None), ``spare`` (a distributed one instead of the replacement, or None),
-    ``order`` (``blocks``, ``sorted``, ``sequential``), ``release`` (``0.6``, ``2.1``, ``2.3``), ``host`` (memory in
-    bytes, the most of it that the cache may have or None, cores, bytes a core rebuilds per second or None, nanoseconds
-    that it waits for a drive's answer or None), ``second_failure`` (member and nanoseconds, or None).
+    neighbours an aged pool keeps together, or None), ``file_bytes`` (of a fresh pool's files, beside a load of those
+    behind the users' file, or None), ``draid`` (data drives of a group, spares; or None), ``spare`` (a distributed one
+    instead of the replacement, or None), ``order`` (``blocks``, ``sorted``, ``sequential``), ``release`` (``0.6``,
+    ``2.1``, ``2.3``), ``host`` (memory in bytes, the most of it that the cache may have or None, cores, bytes a core
+    rebuilds per second or None, nanoseconds that it waits for a drive's answer or None), ``second_failure`` (member and
+    nanoseconds, or None).
 
     The answer is that of ``rebuild`` with ``deviation_ns``, ``simulated_ns``, ``allocated_bytes``, ``records``.
     """

@@ -16,6 +16,7 @@ import pytest
 import shakedown
 from shakedown.analysis.status import look_at
 from shakedown.array import run
+from shakedown.array.capacity import usable_bytes
 from shakedown.array.find import findings, ratios
 from shakedown.array.keep import PROGRESS_HEAD
 from shakedown.array.order import RebuildOrder, members_of
@@ -84,6 +85,21 @@ def test_users_of_zfs_ask_one_at_a_time_and_leave_less_to_resilver() -> None:
     assert few.duration_ns > alone.duration_ns
     assert 0 < few.records < 0.95 * alone.records
     assert few.to_json() == simulate(replace(pool, load=job.format(1))).to_json()
+
+
+def test_beside_a_load_the_files_that_are_set_lie_behind_the_users() -> None:
+    """By hand: of 1600 MiB the users' file is 1400 in pieces of 21 MiB, and 200 files of 1 MiB have a block each."""
+    pool = order(layout="mirror", members=(IRONWOLF,) * 2, scale_divisor=1000, whole=True, options=ZfsOptions())
+    room = usable_bytes(pool, pool.member_bytes or min(pool.modelled_capacities))
+    pool = replace(pool, fill=(1600.5 * 2**20) / room)
+    job = "[users]\nrw=randread\nbs=16k\nsize={}m\n"
+    files = replace(pool, options=ZfsOptions(file_bytes=2**20))
+    one, others = (simulate(replace(each, load=job.format(1386))) for each in (pool, files))
+    simulate(replace(pool, load=job.format(1387)))
+    with pytest.raises(UsageError, match="size"):
+        simulate(replace(files, load=job.format(1387)))
+    assert one.allocated_bytes - others.allocated_bytes == pytest.approx((1600 - 1386 - 200) * 2**20, abs=2**21)
+    assert simulate(files).allocated_bytes - one.allocated_bytes == pytest.approx(1600 * 2 * 4096, abs=2**21)
 
 
 def test_the_same_seed_gives_the_same() -> None:

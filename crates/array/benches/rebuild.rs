@@ -5,7 +5,7 @@
 mod cpu_time;
 
 use array::md::{Array, Options};
-use array::zfs::{Content, Geometry, Host, Order, Plan, Resilver, Sampling, Tunables};
+use array::zfs::{Content, Files, Geometry, Host, Order, Plan, Resilver, Sampling, Tunables};
 use array::{Layout, Members};
 use cpu_time::CpuTime;
 use criterion::measurement::Measurement;
@@ -45,7 +45,7 @@ fn resilver(drives: Vec<Drive>, fill: f64, sampling: Sampling) -> Resilver<Drive
     let plan = Plan {
         geometry: Geometry::raidz(2, drives.len() as u64, 12).expect("a good layout"),
         member_bytes,
-        content: Content { record_bytes: 128 << 10, fill, run_records: None, file_bytes: None },
+        content: Content { record_bytes: 128 << 10, fill, run_records: None, files: Files::One },
         lost: 0,
         spare: None,
         order: Order::Sorted,

@@ -6,7 +6,7 @@ mod plan;
 
 use std::collections::BTreeSet;
 
-use array::zfs::{Geometry, Host, Order, Plan, Resilver, Tunables};
+use array::zfs::{Files, Geometry, Host, Order, Plan, Resilver, Tunables};
 use drive::{BlockDevice, Completion, Request, Verb};
 use plain::Plain;
 use plan::{plan, GIB};
@@ -58,16 +58,18 @@ fn healed(plan: &Plan) -> BTreeSet<u64> {
 fn whatever_the_order_the_same_is_healed() {
     let by_pointers: &[Order] = &[Order::Blocks];
     let all: &[Order] = &[Order::Blocks, Order::Sequential];
-    for (geometry, file_bytes, others) in [
-        (Geometry::mirror(2, 12).unwrap(), None, all),
-        (Geometry::mirror(2, 12).unwrap(), Some(6 * MIB), all),
-        (Geometry::raidz(1, 4, 12).unwrap(), None, by_pointers),
-        (Geometry::raidz(2, 5, 12).unwrap(), Some(6 * MIB), by_pointers),
-        (Geometry::draid(1, 2, 6, 0, 12).unwrap(), None, all),
+    for (geometry, files, others) in [
+        (Geometry::mirror(2, 12).unwrap(), Files::One, all),
+        (Geometry::mirror(2, 12).unwrap(), Files::Each { bytes: 6 * MIB }, all),
+        (Geometry::mirror(2, 12).unwrap(), Files::BehindUsers { bytes: MIB }, all),
+        (Geometry::raidz(1, 4, 12).unwrap(), Files::One, by_pointers),
+        (Geometry::raidz(2, 5, 12).unwrap(), Files::Each { bytes: 6 * MIB }, by_pointers),
+        (Geometry::raidz(2, 5, 12).unwrap(), Files::BehindUsers { bytes: 2 * MIB }, by_pointers),
+        (Geometry::draid(1, 2, 6, 0, 12).unwrap(), Files::One, all),
     ] {
         let of = |order| {
             let mut plan = plan(geometry.clone(), order);
-            plan.content.file_bytes = file_bytes;
+            plan.content.files = files;
             healed(&plan)
         };
         let sorted = of(Order::Sorted);
@@ -75,7 +77,7 @@ fn whatever_the_order_the_same_is_healed() {
         for order in others {
             let other = of(*order);
             let (less, more) = (sorted.difference(&other).count(), other.difference(&sorted).count());
-            assert_eq!((less, more), (0, 0), "{geometry:?} {file_bytes:?} {order:?}");
+            assert_eq!((less, more), (0, 0), "{geometry:?} {files:?} {order:?}");
         }
     }
 }

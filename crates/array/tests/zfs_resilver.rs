@@ -4,7 +4,7 @@ mod plan;
 
 use std::collections::{HashMap, HashSet};
 
-use array::zfs::{Column, Content, Geometry, Order, Plan, Report, Resilver, Sampling, Tunables};
+use array::zfs::{Column, Content, Files, Geometry, Order, Plan, Report, Resilver, Sampling, Tunables};
 use array::Ended;
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Status, Verb};
 use plan::{plan, GIB};
@@ -182,7 +182,7 @@ fn what_is_kept_twice_is_written_twice() {
         [(Geometry::mirror(2, 12).unwrap(), false), (Geometry::draid(1, 2, 6, 0, 12).unwrap(), true)]
     {
         let mut plan = plan(geometry, Order::Sorted);
-        plan.content.file_bytes = Some(6 * MIB);
+        plan.content.files = Files::Each { bytes: 6 * MIB };
         let (resilver, report) = resilvered(&plan, clockworks(&plan));
         let ranges = written(&resilver, 1);
         let twice = writes_of_sectors(&ranges).values().filter(|times| **times == 2).count() as u64;
@@ -281,14 +281,14 @@ fn a_distributed_spare_lies_on_all_members_and_the_dead_one_is_left_alone() {
 fn only_allocated_space_is_touched_and_an_empty_pool_takes_no_time() {
     let geometry = Geometry::raidz(1, 4, 12).unwrap();
     let empty = Plan {
-        content: Content { record_bytes: 128 << 10, fill: 0.0, run_records: None, file_bytes: None },
+        content: Content { record_bytes: 128 << 10, fill: 0.0, run_records: None, files: Files::One },
         ..plan(geometry.clone(), Order::Sorted)
     };
     let (resilver, report) = resilvered(&empty, clockworks(&empty));
     assert!(written(&resilver, 1).is_empty());
     assert!(report.outcome.duration_ns < 1_000_000_000);
     let full =
-        Plan { content: Content { record_bytes: 128 << 10, fill: 1.0, run_records: None, file_bytes: None }, ..empty };
+        Plan { content: Content { record_bytes: 128 << 10, fill: 1.0, run_records: None, files: Files::One }, ..empty };
     let (_, report) = resilvered(&full, clockworks(&full));
     let held = report.outcome.members[1].counters.bytes_written;
     // Of a record's 43 sectors a member has 10 or 11.
@@ -519,7 +519,7 @@ fn a_sample_stands_for_the_whole() {
         (Geometry::draid(1, 4, 12, 0, 12).unwrap(), Order::Sequential, None, 200),
     ] {
         let tunables = if order == Order::Blocks { Tunables::v0_6() } else { Tunables::v2_3() };
-        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records, file_bytes: None };
+        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records, files: Files::One };
         let whole = Plan { member_bytes: member_gib * GIB, content, tunables, ..plan(geometry, order) };
         let sampled =
             Plan { sampling: Sampling { records: 60_000, window_records: 1024, first_records: 0 }, ..whole.clone() };

@@ -1,6 +1,6 @@
 //! A ZFS resilver from one order to one answer, both plain dictionaries.
 
-use array::zfs::{Content, Geometry, Host, Order, Plan, Sampling, Tunables};
+use array::zfs::{Content, Files, Geometry, Host, Order, Plan, Sampling, Tunables};
 use array::{Layout, LayoutError};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
@@ -79,6 +79,15 @@ impl Given {
         Ok(ResilverOrder { plan, drives, faults, start_ns, load: self.load.clone(), seed: self.seed })
     }
 
+    /// Beside a load they are others than the users'.
+    fn files(&self) -> Files {
+        match (self.file_bytes, &self.load) {
+            (None, _) => Files::One,
+            (Some(bytes), None) => Files::Each { bytes },
+            (Some(bytes), Some(_)) => Files::BehindUsers { bytes },
+        }
+    }
+
     fn plan(&self, profiles: &[Profile], whole: bool) -> Result<Plan, LayoutError> {
         let geometry = geometry(&self.layout, profiles.len() as u64, self.ashift, self.draid)?;
         let tunables = tunables(&self.release)?;
@@ -98,7 +107,7 @@ impl Given {
                 record_bytes: self.record_bytes,
                 fill: self.fill,
                 run_records: self.run_records,
-                file_bytes: self.file_bytes,
+                files: self.files(),
             },
             lost: self.replacement,
             spare: self.spare,

@@ -17,9 +17,9 @@ class ZfsOptions:
     """Of ``zpool create``, ``zfs set`` and ``zpool replace``, and of the machine.
 
     ``run_records`` is how many neighbouring records an aged pool keeps together (None: a fresh pool, filled from its
-    beginning), ``file_bytes`` how long the files of a fresh one are, each of which was written durably (None: all is
-    one file). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one that
-    takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
+    beginning), ``file_bytes`` how long the files of a fresh one are, beside a load those behind the users' file (None:
+    all is one file). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one
+    that takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
     release does by itself). ``cache_bytes`` is the most that the cache may have (None: half of the memory),
     ``core_bytes_per_s`` what one of the ``cores`` verifies and rebuilds (None: more than any drives deliver).
     ``command_timeout_ns`` is how long the host waits for a drive's answer (None: as Linux does by itself).

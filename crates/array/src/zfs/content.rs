@@ -1,7 +1,31 @@
 //! What was written to a pool.
 
+use super::files::Lengths;
 use super::geometry::Geometry;
 use crate::LayoutError;
+
+/// Beside a load so much of what is filled is the users' file, and the rest others. It is written in whole pieces: a 64th
+/// each, in whole MiB.
+const USERS_EIGHTHS: u64 = 7;
+const LEAST_PIECES: u64 = 64;
+const PIECE_BYTES: [u64; 2] = [1 << 20, 1 << 30];
+
+/// Which files a fresh pool has, written one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// All is one file.
+    One,
+    /// All are so long.
+    Each {
+        /// Of one.
+        bytes: u64,
+    },
+    /// Seven eighths are one file, which users work on, and behind it lie others, each so long.
+    BehindUsers {
+        /// Of one of the others.
+        bytes: u64,
+    },
+}
 
 /// What was written to a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,14 +37,14 @@ pub struct Content {
     /// How many neighbouring records an aged pool still keeps together, in order of their birth anywhere on the vdev. `None`:
     /// a fresh pool, filled from its beginning.
     pub run_records: Option<u64>,
-    /// Of a fresh pool's files, written one after the other. `None`: all is one file.
-    pub file_bytes: Option<u64>,
+    /// Of a fresh pool.
+    pub files: Files,
 }
 
 impl Content {
     /// Refuses what cannot be.
     pub(super) fn check(&self, geometry: &Geometry) -> Result<(), LayoutError> {
-        let Self { record_bytes, fill, run_records, file_bytes } = *self;
+        let Self { record_bytes, fill, run_records, .. } = *self;
         if !(0.0..=1.0).contains(&fill) {
             return Err(LayoutError::value("fill", format!("{:.0} %", fill * 100.0), "0 % is empty and 100 % is full"));
         }
@@ -30,17 +54,34 @@ impl Content {
         if run_records == Some(0) {
             return Err(LayoutError::value("run of records", 0, "at least one record lies in one piece"));
         }
-        if let Some(bytes) = file_bytes.filter(|bytes| *bytes < record_bytes) {
+        if let Some(bytes) = self.file_bytes().filter(|bytes| *bytes < record_bytes) {
             return Err(LayoutError::value("file", format!("{bytes} bytes"), "it has a record at least"));
         }
         Ok(())
     }
 
-    /// How many records of a fresh pool are so many bytes; an aged one's runs lie where they lie.
-    pub(super) fn fresh_records(&self, bytes: Option<u64>) -> u64 {
-        match bytes.filter(|_| self.run_records.is_none()) {
-            Some(bytes) => (bytes / self.record_bytes).max(1),
-            None => u64::MAX,
+    fn file_bytes(&self) -> Option<u64> {
+        match self.files {
+            Files::One => None,
+            Files::Each { bytes } | Files::BehindUsers { bytes } => Some(bytes),
+        }
+    }
+
+    /// How long the files are where there is to be so much data, and how many records all of them have. Of an aged pool nobody knows
+    /// which runs are whose.
+    pub(super) fn lengths(&self, wanted_records: u64) -> (Lengths, u64) {
+        let each = (self.file_bytes().unwrap_or(0) / self.record_bytes).max(1);
+        match self.files {
+            Files::Each { .. } if self.run_records.is_none() => {
+                (Lengths { long: 0, each }, wanted_records / each * each)
+            }
+            Files::BehindUsers { .. } if self.run_records.is_none() => {
+                let users_bytes = users_bytes(wanted_records * self.record_bytes);
+                let long = users_bytes.div_ceil(self.record_bytes);
+                let others = wanted_records / 8 / each;
+                (Lengths { long, each }, long + others * each)
+            }
+            _ => (Lengths::ONE, wanted_records),
         }
     }
 
@@ -50,11 +91,41 @@ impl Content {
         if in_runs > 0 {
             return Ok(in_runs);
         }
-        let (key, value) = match (self.run_records, self.file_bytes) {
+        let (key, value) = match (self.run_records, self.file_bytes()) {
             (Some(records), _) => ("run of records", records),
             (None, Some(bytes)) => ("file", bytes),
             (None, None) => ("record size", self.record_bytes),
         };
         Err(LayoutError::value(key, value, format!("a metaslab has room for {fitting} records")))
+    }
+}
+
+/// The users' file, where so much is filled.
+fn users_bytes(filled_bytes: u64) -> u64 {
+    let wanted_bytes = filled_bytes / 8 * USERS_EIGHTHS;
+    let [least, most] = PIECE_BYTES;
+    let piece_bytes = (wanted_bytes / LEAST_PIECES / least * least).clamp(least, most);
+    wanted_bytes / piece_bytes * piece_bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the lab's are long beside a load, of a mirror, a raidz1 and a raidz2, and of a whole drive.
+    #[test]
+    fn the_users_file_is_of_whole_pieces() {
+        let of_mib = |filled: u64| users_bytes(filled << 20) >> 20;
+        assert_eq!([414, 1250, 1310, 4 << 20].map(of_mib), [360, 1088, 1139, 3584 << 10]);
+    }
+
+    #[test]
+    fn behind_the_users_file_an_eighth_is_in_others() {
+        let files = Files::BehindUsers { bytes: 1 << 20 };
+        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, files };
+        // Of 414 MiB: 360, and 51 of one MiB.
+        let (Lengths { long, each }, records) = content.lengths(414 * 8);
+        assert_eq!((long, each, records), (360 * 8, 8, 411 * 8));
+        assert_eq!(Content { run_records: Some(4), ..content }.lengths(414 * 8).1, 414 * 8);
     }
 }

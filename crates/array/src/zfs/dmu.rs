@@ -285,7 +285,7 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// How many indirect blocks name what the group has written.
     pub(super) fn names_to_write(&self) -> u64 {
-        let named: BTreeSet<u64> = self.users.syncing.iter().map(|record| self.pool.indirect_of(*record)).collect();
+        let named: BTreeSet<u64> = self.users.syncing.iter().map(|record| self.pool.indirects.of(*record)).collect();
         named.len() as u64
     }
 
@@ -307,7 +307,7 @@ impl<D: BlockDevice> Resilver<D> {
 
 impl<D: BlockDevice> BlockDevice for Resilver<D> {
     fn capacity_bytes(&self) -> u64 {
-        self.pool.records * self.pool.record_bytes
+        self.pool.users_bytes()
     }
 
     fn queue_depth(&self) -> u32 {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::files::Lengths;
 use super::indirects::{BLOCK_BYTES as NAMES_BYTES, POINTERS};
 
 /// Which share of what may be dirty a group is. Whoever fills a pool is held up from 60 % on (`zfs_delay_min_dirty_percent`), the
@@ -25,25 +26,25 @@ const KICKED_PART: u64 = 5;
 /// one of a file without an end.
 const WOKEN_RECORDS: u64 = 105;
 
-/// Files of so many records that follow each other; `u64::MAX`: all is one file.
+/// Files as they are written, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Files {
-    pub records: u64,
+pub(super) struct Written {
+    pub files: Lengths,
     pub record_bytes: u64,
 }
 
-impl Files {
+impl Written {
     /// What counts as dirty when these records are.
     pub fn dirty_bytes(&self, records: &Range<u64>) -> u64 {
         if records.is_empty() {
             return 0;
         }
-        let touched = |each: u64| records.end.div_ceil(each) - records.start / each;
-        let names = if self.records < u64::MAX {
-            touched(self.records) * self.records.div_ceil(POINTERS)
-        } else {
-            touched(POINTERS) + u64::from(records.end > POINTERS)
-        };
+        let Lengths { long, each } = self.files;
+        let touched = |first: u64, end: u64, each: u64| if first < end { end.div_ceil(each) - first / each } else { 0 };
+        let end = records.end.min(long);
+        let of_long = touched(records.start, end, POINTERS) + u64::from(records.start < end && end > POINTERS);
+        let of_others = touched(records.start.saturating_sub(long), records.end.saturating_sub(long), each);
+        let names = of_long + of_others * each.div_ceil(POINTERS);
         (records.end - records.start) * self.record_bytes + (names + LEVELS_ABOVE_FILES) * NAMES_BYTES
     }
 
@@ -62,31 +63,31 @@ impl Files {
     }
 
     fn woken_until(&self, record: u64) -> u64 {
-        record + (self.records - record % self.records).min(WOKEN_RECORDS) * u64::from(record % self.records > 0)
+        record + self.files.left_of_begun(record).min(WOKEN_RECORDS)
     }
 }
 
 /// Up to which record each of so many groups goes. At most `most_dirty` bytes are dirty at a time, and `room` for what is not yet written where
 /// so many records are.
 pub(super) fn group_ends(
-    files: Files,
+    files: Written,
     groups: u64,
     most_dirty: u64,
     room: impl Fn(u64) -> u64,
     source: &mut sim::Stream,
 ) -> Vec<u64> {
-    let (mut ends, mut written, mut begin) = (Vec::new(), 0, 0);
+    let (mut ends, mut durable, mut begin) = (Vec::new(), 0, 0);
     for number in 0..groups {
         let share = if number == 0 { FIRST_SHARE } else { SHARES[0] + source.unit() * (SHARES[1] - SHARES[0]) };
         let throttled = begin + ((most_dirty / files.record_bytes) as f64 * share) as u64;
         // While it grows, the one before it is being written.
-        let waits_at = files.fitting(begin, room(written).saturating_sub(files.dirty_bytes(&(written..begin))));
+        let waits_at = files.fitting(begin, room(durable).saturating_sub(files.dirty_bytes(&(durable..begin))));
         let most = files.fitting(begin, room(begin));
         let woken_until = files.woken_until(waits_at).min(most);
         let kicked = if number < HURRIED { 0 } else { files.fitting(begin, most_dirty / KICKED_PART).min(most) };
         let end = if waits_at < throttled { woken_until.max(kicked).min(throttled) } else { throttled };
         ends.push(end.max(begin + 1));
-        (written, begin) = (begin, end.max(begin + 1));
+        (durable, begin) = (begin, end.max(begin + 1));
     }
     ends
 }
@@ -97,7 +98,8 @@ mod tests {
 
     /// Of a mirror of 4 GB in which 14 metaslabs of 256 MiB are: 1188 records of which nothing is written.
     fn of_mirror(file_records: u64) -> Vec<u64> {
-        let files = Files { records: file_records, record_bytes: 128 << 10 };
+        let lengths = if file_records < u64::MAX { Lengths { long: 0, each: file_records } } else { Lengths::ONE };
+        let files = Written { files: lengths, record_bytes: 128 << 10 };
         let shown = (14 << 28) - (128_u64 << 20);
         let room = |written: u64| (shown + shown / 32 - written * files.record_bytes) / 24;
         let ends = group_ends(files, 7, (2048 << 20) / 10, room, &mut sim::stream(1, "groups"));

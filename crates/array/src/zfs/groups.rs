@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use super::filling::{group_ends, Files};
+use super::files::Lengths;
+use super::filling::{group_ends, Written};
 use super::geometry::Geometry;
-use super::indirects::{self, Indirects};
+use super::indirects::{self, Size};
 use super::own;
 
 /// After so many it is the same again.
@@ -20,9 +21,11 @@ const FIRST_OWN_BLOCKS: [u64; 2] = [16, 18];
 /// follows (`zfs_vdev_def_queue_depth`, `zio_bookmark_compare`): dnodes before a directory, and that before files.
 const QUEUE_DEPTH: u64 = 32;
 
-/// So many files have their dnodes in the first block of them, and in the second: there are a directory's and others' besides.
+/// So many files have their dnodes in the first block of them, and in the second: there are a directory's and others' besides. The users'
+/// file has two directories of its own.
 const FIRST_DNODES: [u64; 2] = [29, 27];
 const DNODES: u64 = 32;
+const USERS_DNODES: u64 = 3;
 
 /// A hole, and how much is free up to its end. One that a block has for good counts, too.
 #[derive(Clone, Copy, Debug)]
@@ -51,31 +54,32 @@ impl Groups {
     /// At most so many bytes were dirty at a time, and `room` for what is not yet written where so many records are.
     pub fn new(
         geometry: &Geometry,
-        files: Files,
+        written: Written,
         most_dirty: u64,
         room: impl Fn(u64) -> u64,
         source: &mut sim::Stream,
     ) -> Self {
-        let file_records = files.records;
-        let (block, are_files) = (geometry.allocated_bytes(own::BLOCK_BYTES), file_records < u64::MAX);
-        let ends = group_ends(files, ROUND, most_dirty, room, source);
+        let (files, block) = (written.files, geometry.allocated_bytes(own::BLOCK_BYTES));
+        let ends = group_ends(written, ROUND, most_dirty, room, source);
         let (mut holes, mut begin) = (Vec::new(), 0);
         for (number, end) in ends.iter().copied().enumerate() {
             let hole = |before, free_bytes| Hole { before, free_bytes, is_held: false };
-            let own = if number == 0 { FIRST_OWN_BLOCKS[usize::from(are_files)] } else { OWN_BLOCKS };
+            let own = if number == 0 { FIRST_OWN_BLOCKS[usize::from(files.long == 0)] } else { OWN_BLOCKS };
             let last_dnodes = block;
-            holes.push(hole(end, own * block + last_dnodes + names_bytes(geometry, file_records, begin..end)));
+            holes.push(hole(end, own * block + last_dnodes + names_bytes(geometry, files, begin..end)));
             // A block of dnodes is written when all files in it are. That stays, but in the first the directory's own changes again.
-            let named = dnode_blocks(file_records).enumerate().skip_while(|(_, named)| *named <= begin);
+            let named = dnode_blocks(files).enumerate().skip_while(|(_, named)| *named <= begin);
             for (place, named) in named.take_while(|(_, named)| *named <= end) {
                 let before = named + QUEUE_DEPTH;
                 holes.push(Hole { before: before.min(end), free_bytes: block, is_held: place > 0 && before < end });
             }
-            // With a single file it is with the others behind the data, in lists of a mirror and of a raidz1; why is not known.
-            if are_files && begin + QUEUE_DEPTH < end {
+            // With a single file it is with the others behind the data, in lists of a mirror and of a raidz1; why is not known. A file that
+            // was made before it comes first.
+            let before = begin.max(files.long).saturating_add(QUEUE_DEPTH);
+            if before < end {
                 // The directory's own dnode is in the first block of them: with it, unless files there are written, too.
-                let has_files = dnode_blocks(file_records).next().is_some_and(|named| begin < named);
-                holes.push(hole(begin + QUEUE_DEPTH, if has_files { block } else { 2 * block }));
+                let has_files = dnode_blocks(files).next().is_some_and(|named| begin < named);
+                holes.push(hole(before, if has_files { block } else { 2 * block }));
             }
             begin = end;
         }
@@ -137,23 +141,26 @@ impl Groups {
 }
 
 /// What the indirect blocks take that lie behind a group's records: of files the one of the last, of which only a part is there; of a
-/// single file all that name any of these, since data comes before what names it (`zio_bookmark_compare`), and one above.
-fn names_bytes(geometry: &Geometry, file_records: u64, records: Range<u64>) -> u64 {
-    if file_records < u64::MAX {
-        return Indirects::allocated_naming(geometry, records.end % file_records);
+/// long one all that name any of these, since data comes before what names it (`zio_bookmark_compare`), and one above. Where the long
+/// one ends within the group they lie behind that, and stay.
+fn names_bytes(geometry: &Geometry, files: Lengths, records: Range<u64>) -> u64 {
+    if records.end >= files.long {
+        return Size::allocated_naming(geometry, (records.end - files.long) % files.each);
     }
     let full = records.end / indirects::POINTERS - records.start / indirects::POINTERS;
     let above = if records.end > indirects::POINTERS { geometry.allocated_bytes(own::BLOCK_BYTES) } else { 0 };
-    let last = Indirects::allocated_naming(geometry, records.end % indirects::POINTERS);
-    full * Indirects::allocated_naming(geometry, indirects::POINTERS) + last + above
+    let last = Size::allocated_naming(geometry, records.end % indirects::POINTERS);
+    full * Size::allocated_naming(geometry, indirects::POINTERS) + last + above
 }
 
-/// After how many records each block of dnodes has all its files, which are so long.
-fn dnode_blocks(file_records: u64) -> impl Iterator<Item = u64> {
-    let mut files = 0;
-    FIRST_DNODES.into_iter().chain(std::iter::repeat(DNODES)).map(move |more| {
-        files += more;
-        file_records.saturating_mul(files)
+/// After how many records each block of dnodes has all its files.
+fn dnode_blocks(files: Lengths) -> impl Iterator<Item = u64> {
+    let mut others = 0;
+    let [first, second] = FIRST_DNODES;
+    let first = if files.long == 0 { first } else { first - USERS_DNODES };
+    [first, second].into_iter().chain(std::iter::repeat(DNODES)).map(move |more| {
+        others += more;
+        files.end_of(others)
     })
 }
 
@@ -164,8 +171,9 @@ mod tests {
     fn raidz(file_records: u64) -> (Groups, u64) {
         let geometry = Geometry::raidz(1, 4, 12).unwrap();
         let block = geometry.allocated_bytes(4 << 10);
-        let files = Files { records: file_records, record_bytes: 128 << 10 };
-        (Groups::new(&geometry, files, 1638 << 17, |_| 1 << 60, &mut sim::stream(1, "groups")), block)
+        let files = if file_records < u64::MAX { Lengths { long: 0, each: file_records } } else { Lengths::ONE };
+        let written = Written { files, record_bytes: 128 << 10 };
+        (Groups::new(&geometry, written, 1638 << 17, |_| 1 << 60, &mut sim::stream(1, "groups")), block)
     }
 
     #[test]
@@ -204,6 +212,24 @@ mod tests {
         assert!(!groups.is_held_before(found[7].0) && groups.is_held_before(88 * 152 + 32));
         assert_eq!([88 * 152 + 31, 88 * 152 + 32].map(|records| groups.held(records) - groups.held(60 * 152)), [0, 1]);
         assert_eq!(holes[9], 2, "the directory's dnode has no files beside it");
+    }
+
+    /// A directory is made when the users' file has been written, and stands before the first of the others; of these 26 have their dnodes in the
+    /// first block, with the users' file's.
+    #[test]
+    fn behind_the_users_file_a_directory_is_written_and_dnodes() {
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let written = Written { files: Lengths { long: 2000, each: 8 }, record_bytes: 128 << 10 };
+        let groups = Groups::new(&geometry, written, 1638 << 17, |_| 1 << 60, &mut sim::stream(1, "groups"));
+        let holes: Vec<(u64, bool)> = groups.holes[..4].iter().map(|hole| (hole.before, hole.is_held)).collect();
+        let second = groups.ends[1];
+        assert_eq!(groups.ends[0], 1244);
+        assert_eq!(holes, [(1244, false), (2032, false), (2000 + 26 * 8 + 32, false), (2000 + 53 * 8 + 32, true)]);
+        assert!(second > 2000 + 53 * 8 + 32);
+        // The users' two indirect blocks lie behind that file.
+        let hole = |number: usize| groups.holes[number].free_bytes - groups.holes[number - 1].free_bytes;
+        assert_eq!(groups.holes[0].free_bytes >> 10, 17 * 4 + 44 + 12 + 4);
+        assert_eq!((hole(1), hole(2)), (4 << 10, 4 << 10));
     }
 
     #[test]

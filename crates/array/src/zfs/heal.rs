@@ -89,9 +89,8 @@ impl<D: BlockDevice> Resilver<D> {
         }
         if asked < window.scan_count && !self.names_are_in_memory() {
             let indirect = window.scan_first + (asked as f64 * window.scan_step) as u64;
-            let offset_bytes = self.pool.indirect_offsets(indirect.min(self.pool.indirects() - 1))[0];
             self.phase = Phase::Scanning { asked: asked + 1 };
-            self.read_indirect(offset_bytes);
+            self.read_indirect(indirect.min(self.pool.indirects.count() - 1));
         } else {
             // Of a window that stands for others it counts what is issued: few groups of all see the scan at its end.
             if !window.is_sampled() {
@@ -103,11 +102,12 @@ impl<D: BlockDevice> Resilver<D> {
 
     /// Who has just filled a pool, or read it, has what names its records in memory: of an aged one nobody does.
     fn names_are_in_memory(&self) -> bool {
-        self.pool.runs.is_none() && self.users.memory().holds_names(self.pool.indirects() * self.pool.indirect.bytes)
+        self.pool.runs.is_none() && self.users.memory().holds_names(self.pool.indirects.all_bytes())
     }
 
-    fn read_indirect(&mut self, offset_bytes: u64) {
-        let number = self.begin(Flow::new(Purpose::Scan, offset_bytes, self.pool.indirect.bytes));
+    fn read_indirect(&mut self, indirect: u64) {
+        let (offsets, bytes) = (self.pool.indirect_offsets(indirect), self.pool.indirects.size(indirect).bytes);
+        let number = self.begin(Flow::new(Purpose::Scan, offsets[0], bytes));
         self.read_data(number, Class::Scrub);
         if self.flows.get(number).left == 0 {
             self.end_flight(number);

@@ -1,8 +1,8 @@
 //! OpenZFS: mirrors, raidz and dRAID, and how they are resilvered.
 //!
 //! In reading order: [`Geometry`] says where a block's columns lie on the members (`raidz`, `draid` with its `draid_maps`), `room` how
-//! much of a vdev may be written, `content` what was and `pool` where it lies: in which `metaslabs`, with `stretch` and `groups` what lies
-//! between (`filling`: how large groups are), and `places` where what was rewritten does; `indirects` is what names it, `own` what the pool says of itself and `metadata` where
+//! much of a vdev may be written, `content` what was and `pool` where it lies: in which `metaslabs`, with `groups` what lies
+//! between (`filling`: how large groups are), and `places` where what was rewritten does; `files` are whose records these are, `indirects` is what names them, `own` what the pool says of itself and `metadata` where
 //! both lie; `order` in which order a resilver goes through it, `tunables` the numbers of OpenZFS;
 //! a [`Plan`] says what is resilvered and how. Under way are a `role` for each member and the `phase`,
 //! a `queue` before each drive and its `errors`, the transaction group (`txg`), `users` with `memory` what they find there, `sample` how a part
@@ -15,6 +15,7 @@ mod dmu;
 mod draid;
 mod draid_maps;
 mod errors;
+mod files;
 mod filling;
 mod flow;
 mod geometry;
@@ -41,7 +42,6 @@ mod role;
 mod room;
 mod sample;
 mod shuffle;
-mod stretch;
 mod sync;
 mod tally;
 mod tunables;
@@ -50,7 +50,7 @@ mod users;
 mod waiting;
 
 pub use column::Column;
-pub use content::Content;
+pub use content::{Content, Files};
 pub use draid::Draid;
 pub use geometry::Geometry;
 pub use labels::write_configuration;

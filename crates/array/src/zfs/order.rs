@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::flow::Others;
-use super::indirects::Indirects;
 use super::own::{self, Copies};
 use super::pool::Pool;
 use super::tunables::{Host, Tunables};
@@ -187,9 +186,8 @@ impl Walk {
         self.dnodes_before(pool, if self.order == Order::Blocks { record } else { slot });
         match self.order {
             Order::Blocks => {
-                let names = pool.indirect_of(record);
-                if record == 0 || names != pool.indirect_of(record - 1) {
-                    (0..2).for_each(|copy| self.names(pool, names..names + 1, copy));
+                for names in pool.indirects.beginning_in(record..record + 1) {
+                    (0..2).for_each(|copy| self.names(pool, names, copy));
                 }
                 self.block_in(pool, slot, offset_bytes);
                 self.next += 1;
@@ -284,61 +282,49 @@ impl Walk {
     /// The indirect blocks that come behind these records, as they lie. Of a part that stands for others the second copies come
     /// with the first ones, unless all of them came in a part before.
     fn indirects(&mut self, pool: &Pool, records: Range<u64>) {
-        let last = records.end.min(pool.records) - 1;
-        let in_metaslab = last % pool.records_per_metaslab;
-        let ends_metaslab = pool.left_in_metaslab(last) == 1 || last + 1 == pool.records;
-        let stretch = pool.stretches.named_before(in_metaslab);
-        if ends_metaslab || pool.stretches.left_before_names(in_metaslab) == 1 {
-            let begin = pool.stretches.begin(stretch);
-            let end = if ends_metaslab { in_metaslab } else { pool.stretches.begin(stretch + 1) - 1 };
-            self.copies(pool, last - (in_metaslab - begin)..last - (in_metaslab - end), 0);
+        let end = records.end.min(pool.records);
+        pool.indirects.behind(end).for_each(|one| self.names(pool, one, 0));
+        if pool.left_in_metaslab(end - 1) > 1 && end < pool.records {
+            return;
         }
+        let metaslab = (end - 1) / pool.records_per_metaslab;
         match pool.second_copies {
-            Some(_) if self.is_from_beginning && ends_metaslab && in_metaslab == last => {
-                self.names(pool, 0..pool.indirects(), 1);
+            Some(_) if self.is_from_beginning && metaslab == 0 => {
+                (0..pool.indirects.count()).for_each(|one| self.names(pool, one, 1));
                 self.has_second_copies = true;
             }
             Some(_) if self.is_from_beginning || self.has_second_copies => {}
-            _ if ends_metaslab => self.copies(pool, last - in_metaslab..last, 1),
-            _ => {}
-        }
-    }
-
-    /// One of the copies of what names the records up to the last.
-    fn copies(&mut self, pool: &Pool, Range { start, end }: Range<u64>, copy: usize) {
-        for one in pool.indirect_of(start)..=pool.indirect_of(end) {
-            self.names(pool, one..one + 1, copy);
-        }
-    }
-
-    /// A copy of these indirect blocks, which lie one behind the other.
-    fn names(&mut self, pool: &Pool, indirects: Range<u64>, copy: usize) {
-        let Indirects { allocated, bytes, .. } = pool.indirect;
-        if self.order == Order::Sequential {
-            for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
-                self.segments(pool, offsets[copy], allocated, u64::MAX);
+            _ => {
+                let first = metaslab * pool.records_per_metaslab;
+                pool.indirects.beginning_in(first..end).for_each(|one| self.names(pool, one, 1));
             }
+        }
+    }
+
+    /// A copy of an indirect block.
+    fn names(&mut self, pool: &Pool, indirect: u64, copy: usize) {
+        let (offsets, size) = (pool.indirect_offsets(indirect), pool.indirects.size(indirect));
+        if self.order == Order::Sequential {
+            self.segments(pool, offsets[copy], size.allocated, u64::MAX);
             return;
         }
-        for offsets in indirects.map(|one| pool.indirect_offsets(one)) {
-            // What is sorted has all addresses of a block, of which the one at hand is read (`bp2sio`).
-            let other = (self.order == Order::Sorted).then_some(offsets[1 - copy]);
-            let others = [other, None];
-            self.pending.push_back(Work::Block { offset_bytes: offsets[copy], bytes, records: 0, others });
-        }
+        // What is sorted has all addresses of a block, of which the one at hand is read (`bp2sio`).
+        let other = (self.order == Order::Sorted).then_some(offsets[1 - copy]);
+        let (offset_bytes, bytes, others) = (offsets[copy], size.bytes, [other, None]);
+        self.pending.push_back(Work::Block { offset_bytes, bytes, records: 0, others });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zfs::content::Content;
+    use crate::zfs::content::{Content, Files};
     use crate::zfs::geometry::Geometry;
 
     /// What the pool says of itself comes once for each of its three copies, each time with the other two.
     #[test]
     fn the_pools_own_blocks_come_with_all_their_copies() {
-        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: None };
+        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, files: Files::One };
         let pool =
             Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &Host::default());
@@ -352,7 +338,8 @@ mod tests {
     /// A file's end does not cut a segment: a rebuild knows what is allocated, and not of what.
     #[test]
     fn what_lies_in_one_piece_is_cut_into_whole_segments() {
-        let content = Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, file_bytes: Some(6 << 20) };
+        let content =
+            Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, files: Files::Each { bytes: 6 << 20 } };
         let pool =
             Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sequential, &Tunables::v2_3(), &Host::default());
@@ -374,7 +361,7 @@ mod tests {
     fn what_memory_cannot_hold_at_once_is_sorted_in_batches() {
         let host = Host { memory_bytes: 8 << 20, ..Host::default() };
         for (fill, batches) in [(0.1, 1), (0.15, 1), (0.16, 2), (0.305, 2), (0.32, 3)] {
-            let content = Content { record_bytes: 128 << 10, fill, run_records: Some(5), file_bytes: None };
+            let content = Content { record_bytes: 128 << 10, fill, run_records: Some(5), files: Files::One };
             let pool =
                 Pool::new(Geometry::mirror(2, 12).unwrap(), 100 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
             let walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &host);
@@ -386,10 +373,11 @@ mod tests {
     #[test]
     fn everything_is_visited_once() {
         let host = Host { memory_bytes: 8 << 20, ..Host::default() };
+        let of_users = Files::BehindUsers { bytes: 3 << 20 };
         for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
-            for run_records in [None, Some(5)] {
+            for (run_records, files) in [(None, Files::One), (Some(5), Files::One), (None, of_users)] {
                 let geometry = Geometry::mirror(2, 12).unwrap();
-                let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, file_bytes: None };
+                let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, files };
                 let pool = Pool::new(geometry, 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
                 let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &host);
                 walk.go_to(0, 0, walk.steps(&pool), &pool);

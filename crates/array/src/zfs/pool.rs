@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::content::Content;
-use super::filling::Files;
+use super::filling::Written;
 use super::geometry::Geometry;
 use super::groups::Groups;
 use super::indirects::Indirects;
@@ -12,7 +12,6 @@ use super::own;
 use super::places::{Fresh, Places};
 use super::room::Room;
 use super::shuffle::Shuffle;
-use super::stretch::Stretches;
 use super::tunables::Tunables;
 use crate::LayoutError;
 
@@ -23,7 +22,7 @@ pub(super) struct Pool {
     pub record_bytes: u64,
     pub records: u64,
     record_allocated: u64,
-    pub indirect: Indirects,
+    pub indirects: Indirects,
     /// Where the second copies of the indirect blocks begin, if they lie in one metaslab.
     pub second_copies: Option<u64>,
     /// How many records may be written to it before users have to wait for a transaction group.
@@ -36,7 +35,6 @@ pub(super) struct Pool {
     /// Those that get third copies once users' data has gone on from a metaslab, from two, and so on.
     pub later_thirds: Vec<u64>,
     pub records_per_metaslab: u64,
-    pub stretches: Stretches,
     pub(super) groups: Groups,
     pub runs: Option<Runs>,
     /// Where users have written since.
@@ -74,36 +72,37 @@ impl Pool {
         seed: u64,
     ) -> Result<Self, LayoutError> {
         content.check(&geometry)?;
-        let Content { record_bytes, fill, run_records, file_bytes } = content;
+        let Content { record_bytes, fill, run_records, .. } = content;
         let Room { metaslab_shift, metaslabs, shown_bytes } = Room::of(&geometry, member_bytes, tunables);
         if metaslabs == 0 {
             return Err(LayoutError::value("members", member_bytes, "too small for a pool: ZFS takes 64 MiB or more"));
         }
         let record_allocated = geometry.allocated_bytes(record_bytes);
         let mut between = sim::stream(seed, "what lies between records");
-        let stretches = Stretches::new(content.fresh_records(file_bytes), &mut between);
+        let wanted_records = (shown_bytes as f64 * fill) as u64 / record_allocated;
+        let (files, all_records) = content.lengths(wanted_records);
+        let indirects = Indirects::new(&geometry, files, &mut between);
         let room_for = |written: u64| {
             let counted = unwritten_allocated(shown_bytes, written * record_allocated);
             (u128::from(counted) * u128::from(record_bytes) / u128::from(record_allocated)) as u64
         };
-        let files = Files { records: stretches.records(), record_bytes };
-        let wanted_records = (shown_bytes as f64 * fill) as u64 / record_allocated;
         // Behind what is filled no group was short of room.
         let room_while_filling =
             |written: u64| if written < wanted_records { room_for(written) } else { u64::MAX >> 4 };
         let groups = match run_records {
             Some(_) => Groups::unknown(),
-            None => Groups::new(&geometry, files, dirty_bytes, room_while_filling, &mut between),
+            None => {
+                let written = Written { files, record_bytes };
+                Groups::new(&geometry, written, dirty_bytes, room_while_filling, &mut between)
+            }
         };
-        let indirect = Indirects::new(&geometry, stretches.records());
-        let stretches = stretches.naming(&indirect);
         let room = (1 << metaslab_shift) - geometry.alignment_bytes();
         let made_bytes = if run_records.is_none() { own::made_bytes(&geometry) } else { 0 };
         let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
-        let records_per_metaslab = stretches.fitting(room, record_allocated, &indirect);
-        let records_per_metaslab = content.in_whole_runs(records_per_metaslab)?;
-        let records = stretches.in_whole_files(wanted_records);
-        let records = records.min(metaslabs * records_per_metaslab);
+        let fitting = indirects.fitting(room, record_allocated, all_records);
+        let records_per_metaslab = content.in_whole_runs(fitting)?;
+        let records = all_records.min(metaslabs * records_per_metaslab);
+        let indirects = indirects.among(records, records_per_metaslab);
         let filled = Metaslabs::new(metaslabs, records.div_ceil(records_per_metaslab), run_records.is_some());
         let own = own::own_metaslabs(&filled.content, filled.goes_back());
         let empty: Vec<u64> = own::empty_metaslabs(&filled.content, filled.goes_back())
@@ -117,7 +116,7 @@ impl Pool {
             record_bytes,
             records,
             record_allocated,
-            indirect,
+            indirects,
             second_copies: None,
             unwritten_records: (room_for(records) / record_bytes).max(1),
             metaslab_shift,
@@ -126,7 +125,6 @@ impl Pool {
             own,
             later_thirds,
             records_per_metaslab,
-            stretches,
             groups,
             runs: None,
             places,
@@ -164,14 +162,16 @@ impl Pool {
         self.place(slot / runs.slots_per_metaslab, slot % runs.slots_per_metaslab * runs.run_records)
     }
 
-    fn place(&self, metaslab: u64, record: u64) -> u64 {
-        self.behind_records(metaslab, record, self.stretches.named_before(record))
+    /// Where a record of a metaslab lies; behind all, what comes there.
+    pub(super) fn place(&self, metaslab: u64, record: u64) -> u64 {
+        let first = metaslab * self.records_per_metaslab;
+        self.behind_records(metaslab, record, self.indirects.bytes_between(first..first + record))
     }
 
-    /// Behind so many records of a metaslab, and the indirect blocks of so many stretches.
-    pub(super) fn behind_records(&self, metaslab: u64, records: u64, named: u64) -> u64 {
+    /// Behind so many records of a metaslab, and indirect blocks of so many bytes.
+    pub(super) fn behind_records(&self, metaslab: u64, records: u64, indirect_bytes: u64) -> u64 {
         let first = metaslab * self.records_per_metaslab;
-        let between = self.stretches.all_names_bytes(named) + self.groups.free_between(first, first + records);
+        let between = indirect_bytes + self.groups.free_between(first, first + records);
         let made_bytes = self.made_bytes(self.filled.order[metaslab as usize]);
         self.metaslab_offset(metaslab) + made_bytes + records * self.record_allocated + between
     }
@@ -194,6 +194,13 @@ impl Pool {
         u64::from(self.runs.is_none() && metaslab < own::COPIES) * own::made_bytes(&self.geometry)
     }
 
+    /// What users work on: a file.
+    pub fn users_bytes(&self) -> u64 {
+        let long = self.indirects.files.long;
+        let records = if long == 0 { self.records } else { long.min(self.records) };
+        records * self.record_bytes
+    }
+
     /// The metaslabs that hold content, by their place.
     pub(super) fn content(&self) -> &[u64] {
         &self.filled.content
@@ -206,8 +213,7 @@ impl Pool {
 
     /// How many records lie in one piece from this one on, the metaslab's others included.
     pub fn left_in_stretch(&self, record: u64) -> u64 {
-        let before_names = self.stretches.left_before_names(record % self.records_per_metaslab);
-        before_names.min(self.groups.left(record)).min(self.left_in_metaslab(record))
+        self.indirects.left_before(record).min(self.groups.left(record)).min(self.left_in_metaslab(record))
     }
 
     /// How many records the metaslab of this record still holds from it on.
@@ -245,18 +251,19 @@ fn unwritten_allocated(shown: u64, used: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::zfs::content::Files;
     use std::collections::HashSet;
 
     fn pool(run_records: Option<u64>, fill: f64) -> Pool {
-        of_files(run_records, fill, None)
+        of_files(run_records, fill, Files::One)
     }
 
-    fn of_files(run_records: Option<u64>, fill: f64, file_bytes: Option<u64>) -> Pool {
+    fn of_files(run_records: Option<u64>, fill: f64, files: Files) -> Pool {
         let geometry = Geometry::raidz(2, 6, 12).unwrap();
         Pool::new(
             geometry,
             40 << 30,
-            Content { record_bytes: 128 << 10, fill, run_records, file_bytes },
+            Content { record_bytes: 128 << 10, fill, run_records, files },
             1 << 30,
             &Tunables::v2_3(),
             1,
@@ -289,7 +296,7 @@ mod tests {
     #[test]
     fn a_run_longer_than_a_metaslab_is_refused() {
         let content =
-            Content { record_bytes: 128 << 10, fill: 0.2, run_records: Some(100_000_000_000), file_bytes: None };
+            Content { record_bytes: 128 << 10, fill: 0.2, run_records: Some(100_000_000_000), files: Files::One };
         let refusal = Pool::new(Geometry::raidz(1, 4, 12).unwrap(), 40 << 30, content, 1 << 30, &Tunables::v2_3(), 1)
             .unwrap_err();
         assert!(refusal.to_string().contains("a metaslab has room for"), "{refusal}");
@@ -299,7 +306,7 @@ mod tests {
     #[test]
     fn who_goes_by_place_finds_each_record_once_in_the_order_of_their_places() {
         let geometry = Geometry::draid(2, 2, 6, 0, 12).unwrap();
-        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, file_bytes: None };
+        let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, files: Files::One };
         let pool = Pool::new(geometry, 4_000_787_030, content, 200 << 20, &Tunables::v2_3(), 1).unwrap();
         let metaslab = |record| pool.record_offset(record) >> pool.metaslab_shift;
         assert_eq!([0, pool.records - pool.records_per_metaslab, pool.records - 1].map(metaslab), [0, 9, 4]);

@@ -122,7 +122,7 @@ impl<D: BlockDevice> Resilver<D> {
 mod tests {
     use drive::{Drive, Profile};
 
-    use super::super::{Content, Geometry, Host, Plan, Sampling, Tunables};
+    use super::super::{Content, Files, Geometry, Host, Plan, Sampling, Tunables};
     use super::*;
 
     /// By hand: of what is allocated a half was examined in 8.9 s, a quarter issued, and an eighth skipped. Seconds are whole.
@@ -138,7 +138,7 @@ mod tests {
             let plan = Plan {
                 geometry: Geometry::mirror(2, 12).unwrap(),
                 member_bytes: 2 << 30,
-                content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, file_bytes: None },
+                content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, files: Files::One },
                 lost: 1,
                 spare: None,
                 order,

@@ -80,9 +80,9 @@ pub(super) fn windows(walk: &Walk, pool: &Pool, plan: &Plan) -> Vec<Window> {
         }));
     }
     for (from, to, begins, counted, end) in parts {
-        let indirect = |step: u64| step as f64 / steps as f64 * pool.indirects() as f64;
+        let indirect = |step: u64| step as f64 / steps as f64 * pool.indirects.count() as f64;
         let indirects = indirect(to) - indirect(from);
-        let scan_count = if sampled { (indirects.ceil() as u64).clamp(1, SCANNED) } else { pool.indirects() };
+        let scan_count = if sampled { (indirects.ceil() as u64).clamp(1, SCANNED) } else { pool.indirects.count() };
         windows.push(Window {
             first: begins,
             counted,
@@ -166,7 +166,7 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::super::content::Content;
+    use super::super::content::{Content, Files};
     use super::super::geometry::Geometry;
     use super::super::order::Order;
     use super::super::tunables::{Host, Tunables};
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_whole_beginning_counts_from_where_something_is_scattered() {
         let (geometry, tunables, host) = (Geometry::raidz(1, 4, 12).unwrap(), Tunables::v2_3(), Host::default());
-        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records: None, file_bytes: None };
+        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records: None, files: Files::One };
         let sampling = Sampling { records: 1000, window_records: 1000, first_records: 10_000 };
         let plan = |order, sampling| Plan {
             geometry: geometry.clone(),

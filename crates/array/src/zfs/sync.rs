@@ -7,7 +7,7 @@ use drive::BlockDevice;
 
 use super::flow::{Flow, Purpose, Target};
 use super::geometry::LABEL_START_BYTES;
-use super::indirects::Indirects;
+use super::indirects::Size;
 use super::labels::{configurations, uberblocks, whole_labels};
 use super::order::Order;
 use super::own;
@@ -291,7 +291,7 @@ impl<D: BlockDevice> Resilver<D> {
     /// Returns how many blocks there are.
     fn write_names(&mut self) -> u64 {
         let changed = self.names_to_write();
-        let Indirects { bytes, allocated, .. } = self.pool.indirect;
+        let Size { bytes, allocated, .. } = self.pool.indirects.size(0);
         let second = self.take_own(1, changed * allocated);
         for number in 0..changed {
             let first = self.behind_data(allocated);

@@ -1,6 +1,6 @@
 //! A small pool with a resilver to do, which tests change as they need it.
 
-use array::zfs::{Content, Geometry, Host, Order, Plan, Sampling, Tunables};
+use array::zfs::{Content, Files, Geometry, Host, Order, Plan, Sampling, Tunables};
 
 pub const GIB: u64 = 1 << 30;
 
@@ -9,7 +9,7 @@ pub fn plan(geometry: Geometry, order: Order) -> Plan {
     Plan {
         geometry,
         member_bytes: 2 * GIB,
-        content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, file_bytes: None },
+        content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, files: Files::One },
         lost: 1,
         spare: None,
         order,

@@ -61,13 +61,13 @@ def test_a_drive_is_given_up_in_so_many_plays() -> None:
 
 
 def test_a_difference_of_middle_verdicts_says_how_probable_it_is_by_chance() -> None:
-    """Of 10 in 26 and 55 in 99 the exact test says 0.13; three of seven that came near, and 73 of 99, are 0.19."""
+    """Of 10 in 26 and 55 in 99 the exact test says 0.13; three of seven that came near, and 73 of 99, are 0.098."""
     differs = {"real_kicked": "close/no/no", "model_kicked": "yes/no/no"}
     said, foretold = ["yes/no/no"] * 10 + ["close/no/no"] * 16, ["yes/no/no"] * 55 + ["close/no/no"] * 44
     assert script.chance(differs, said, foretold) == " (p = 0.13)"
     close = {"real_kicked": "yes/no/no", "model_kicked": "yes/close/no"}
     said, foretold = ["yes/close/no"] * 3 + ["yes/no/no"] * 4, ["yes/close/no"] * 73 + ["yes/no/no"] * 26
-    assert script.chance(close, said, foretold) == " (p = 0.19)"
+    assert script.chance(close, said, foretold) == " (p = 0.098)"
     assert script.chance(close | {"model_kicked": "yes/no/no"}, said, foretold) == ""
 
 

@@ -90,7 +90,7 @@ def test_users_of_zfs_ask_one_at_a_time_and_leave_less_to_resilver() -> None:
 def test_beside_a_load_the_files_that_are_set_lie_behind_the_users() -> None:
     """By hand: of 1600 MiB the users' file is 1400 in pieces of 21 MiB, and 200 files of 1 MiB have a block each."""
     pool = order(layout="mirror", members=(IRONWOLF,) * 2, scale_divisor=1000, whole=True, options=ZfsOptions())
-    room = usable_bytes(pool, pool.member_bytes or min(pool.modelled_capacities))
+    room = usable_bytes(pool, min(pool.modelled_capacities.values()))
     pool = replace(pool, fill=(1600.5 * 2**20) / room)
     job = "[users]\nrw=randread\nbs=16k\nsize={}m\n"
     files = replace(pool, options=ZfsOptions(file_bytes=2**20))

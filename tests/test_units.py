@@ -10,8 +10,10 @@ from shakedown.errors import UsageError
 from shakedown.units import (
     floor_size,
     format_duration,
+    format_left,
     format_two_sizes,
     parse_bytes_of_a_second,
+    parse_bytes_per_s,
     parse_drive_bytes,
     parse_memory_bytes,
     parse_request_bytes,
@@ -87,3 +89,32 @@ def test_a_size_to_be_typed_in_is_the_largest_of_its_unit_that_fits(size_bytes: 
     text = floor_size(size_bytes)
     unit_bytes = parse_size_bytes("1" + text.lstrip("0123456789"))
     assert 0 <= size_bytes - parse_size_bytes(text) < unit_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("10GbE", "did you mean `10Gb/s`?"),
+        ("2.5gbe", "did you mean `2.5Gb/s`?"),
+        ("1Gbps", "did you mean `1Gb/s`?"),
+        ("100mbit/s", "did you mean `100Mb/s`?"),
+        ("10G", "did you mean `10Gb/s`?"),
+        ("1GB/s", "did you mean `1Gb/s`? links are sold in bits; 1 GB/s would be `8Gb/s`"),
+        ("125 MB/s", "did you mean `125Mb/s`? links are sold in bits; 125 MB/s would be `1000Mb/s`"),
+        ("0GbE", "write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`"),
+        ("1000", "write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`"),
+        ("10Gallons", "write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`"),
+    ],
+)
+def test_the_speed_of_a_link_as_shops_write_it_gets_that_as_a_hint(text: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="is no speed of a link") as refused:
+        parse_bytes_per_s(text)
+    assert refused.value.hint == hint
+    for meant in refused.value.hint.split("`")[1::2]:
+        assert parse_bytes_per_s(meant) > 0
+
+
+def test_of_less_than_a_second_no_time_is_told_to_be_left() -> None:
+    assert format_left(41.23e9, "about") == "about 41.2 s left"
+    assert format_left(1e9) == "1 s left"
+    assert [format_left(left_ns, "at least") for left_ns in (0.784e9, 0.0, -5e9)] == ["nearly done"] * 3

@@ -96,8 +96,25 @@ def parse_bytes_per_s(text: str) -> int:
     """What a link carries, like ``1Gb/s`` or ``100Mb/s``, in bytes a second. Raises UsageError."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([MG])b(?:it)?/s\s*", text)
     if found is None or not float(found[1]):
-        raise UsageError(f"`{text}` is no speed of a link", hint="write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`")
+        raise UsageError(f"`{text}` is no speed of a link", hint=_meant_of_a_link(text))
     return round(float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]] / 8)
+
+
+_OF_BITS: Final = ("", "b", "b/s", "bps", "bit", "bits", "bit/s", "bits/s", "be")
+_OF_BYTES: Final = ("B", "B/s", "Bps")
+
+
+def _meant_of_a_link(text: str) -> str:
+    """What is often written: ``10GbE``, the standard's name; bytes, as of a drive."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([MGmg])(\S*)\s*", text)
+    if found is not None and float(found[1]):
+        number, letter, behind = found[1], found[2].upper(), found[3]
+        if behind in _OF_BYTES:
+            bytes_are = f"{number} {letter}B/s would be `{8 * float(number):.12g}{letter}b/s`"
+            return f"did you mean `{number}{letter}b/s`? links are sold in bits; {bytes_are}"
+        if behind.lower() in _OF_BITS:
+            return f"did you mean `{number}{letter}b/s`?"
+    return "write it like `1Gb/s`, `2.5Gb/s` or `100Mb/s`"
 
 
 def parse_data_rate(text: str) -> int:
@@ -153,6 +170,11 @@ def format_duration(duration_ns: float) -> str:
         return f"{hours} h {minutes} min"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h"
+
+
+def format_left(left_ns: float, about: str = "") -> str:
+    """``about 41.2 s left``; of less than a second nobody can say how much, nor wants to know."""
+    return f"{about} {format_duration(left_ns)} left".lstrip() if left_ns >= NS_PER_S else "nearly done"
 
 
 def format_share(share: float) -> str:

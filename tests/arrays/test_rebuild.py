@@ -379,7 +379,7 @@ def test_who_waits_for_long_is_told_how_far_it_is(tmp_path: Path, monkeypatch: p
     run.run_rebuild(
         order(replacement=RED, members=(RED,) * 4, scale_divisor=100), None, 3, tmp_path / "run", lines.append
     )
-    told = [re.fullmatch(r"model:wd40efax \(new\): (\d+)% done, about .* left", line) for line in lines]
+    told = [re.fullmatch(r"model:wd40efax \(new\): (\d+)% done(?:, about .* left)?", line) for line in lines]
     shares = [int(each[1]) for each in told if each is not None]
     assert len(shares) > 5
     assert shares == sorted(shares)
@@ -592,3 +592,14 @@ def test_a_profiles_name_is_enough_in_python() -> None:
     assert told[0] == told[1] != onto[0] == onto[1]
     drives = [shakedown.Drive.load(each, seed=1) for each in ("wd40efrx", "model:wd40efrx")]
     assert drives[0].toml == drives[1].toml
+
+
+def test_a_member_size_of_the_whole_drive_is_told_as_that_of_the_scaled_one() -> None:
+    wanted_bytes = 3500 << 30
+    with pytest.raises(UsageError, match="was to use") as refusal:
+        simulate(order(scale_divisor=1000, member_bytes=wanted_bytes))
+    hint = refusal.value.hint or ""
+    assert hint.startswith("the member size is of the drive as it is scaled: at 1/1000, `")
+    [size] = re.findall(r"`(\w+)`", hint)
+    assert parse_size_bytes(size) == pytest.approx(wanted_bytes / 1000, rel=0.01)
+    assert order(scale_divisor=1000, member_bytes=parse_size_bytes(size)).to_core()

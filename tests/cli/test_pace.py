@@ -53,3 +53,12 @@ def test_the_time_left_is_only_told_where_it_is_known() -> None:
     assert shown(pace(WRITE + "time_based\nruntime=2h\n", until=cliff)).endswith("at most 2 h 0 min left")
     recovered = {"condition": "recovered", "patience": "30min"}
     assert shown(pace(WRITE + "time_based\nruntime=8d\n", until=recovered)).endswith("at most 30 min left")
+
+
+def test_a_moment_before_the_end_no_time_is_told() -> None:
+    line = pace(WRITE + "size=100%\n")
+    line.take([second(0, 95)])
+    assert shown(line) == "95.0 MiB/s, latency 2 ms, nearly done, 1 s gone"
+    late = pace(WRITE + "time_based\nruntime=1s\n")
+    late.take([second(0, 10, 4096), second(1, 10, 4096)])
+    assert shown(late) == "10 IOPS, latency 2 ms, nearly done, 2 s gone"

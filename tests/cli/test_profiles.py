@@ -39,6 +39,13 @@ def test_some_are_found(word: str, names: list[str], tmp_path: Path) -> None:
     assert [each["name"] for each in told["profiles"]] == names
 
 
+def test_a_word_that_finds_nothing_is_told_beside_what_others_find(tmp_path: Path) -> None:
+    answer = shakedown("profiles", "foo", "st8000vn004", "--json", cwd=tmp_path)
+    assert [each["name"] for each in json.loads(answer.stdout)["profiles"]] == ["st8000vn004"]
+    assert (answer.returncode, answer.stderr) == (0, "`foo`: no drive's name or title holds that\n")
+    assert shakedown("profiles", "st8000vn004", "--json", cwd=tmp_path).stderr == ""
+
+
 def test_a_stranger_is_told_how_to_get_a_profile(tmp_path: Path) -> None:
     for words in (("profiles", "ST8000VN0022"), ("rebuild", "raid6", "model:ST8000VN0022-2EL112", "--width", "8")):
         answer = shakedown(*words, cwd=tmp_path)
@@ -115,3 +122,30 @@ def test_a_model_number_that_nobody_lists_is_not_known_and_leaves_others_their_a
 def test_what_is_no_model_number_is_a_device_that_is_not_there(tmp_path: Path) -> None:
     answer = shakedown("identify", "sdzz", cwd=tmp_path)
     assert (answer.returncode, "there is no block device `sdzz`" in answer.stderr) == (2, True)
+
+
+def test_a_slip_in_a_model_number_is_told_and_changes_no_answer(tmp_path: Path) -> None:
+    answer = shakedown("identify", "ST8000DM04", "--json", cwd=tmp_path)
+    assert (answer.returncode, json.loads(answer.stdout)["drives"][0]["verdict"]) == (3, "unknown")
+    assert "did you mean `ST8000DM004`?" in answer.stderr
+    # Of another capacity it is another drive, and may be of the other kind.
+    assert shakedown("identify", "WD70EFAX", cwd=tmp_path).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("ST8000DM004x",), "did you mean `ST8000DM004`?"),
+        (("foo",), "is asked for by its model number"),
+        (("WDC",), "is asked for by its model number"),
+        (("WDC", "WD40EFAX-68JH4N0"), 'is one word in quotes: "WDC WD40EFAX-68JH4N0"'),
+        (("--probe", "ST8000DM004"), "the list of models is asked, and nothing is probed"),
+    ],
+)
+def test_what_is_neither_here_nor_a_model_number_is_told_how_to_ask(
+    words: tuple[str, ...], hint: str, tmp_path: Path
+) -> None:
+    answer = shakedown("identify", *words, cwd=tmp_path)
+    said, hinted = answer.stderr.strip().split("\nhint: ")
+    assert (answer.returncode, said.startswith("error: there is no block device `")) == (2, True)
+    assert hint in hinted

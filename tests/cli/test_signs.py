@@ -63,6 +63,12 @@ def test_identify_of_a_drive_of_the_lab_tells_how(tmp_path: Path) -> None:
     assert "lab run --with-shakedown --drive model:wd40efax -- shakedown identify /dev/sda" in answer.stderr
 
 
+def test_of_a_modelled_drive_that_is_not_there_no_model_number_is_asked_for(tmp_path: Path) -> None:
+    answer = shakedown("identify", "model:wd40efx", cwd=tmp_path)
+    assert (answer.returncode, "did you mean `wd40ef" in answer.stderr) == (2, True)
+    assert "model number" not in answer.stderr
+
+
 def test_identify_counts_the_stalls_in_a_log(tmp_path: Path) -> None:
     smart = {"smartctl": {}, "device": {"name": "/dev/sdc", "type": "sat", "protocol": "ATA"}}
     (tmp_path / "a.json").write_text(json.dumps(smart))
@@ -96,8 +102,12 @@ def test_identify_refuses_in_words(arguments: list[str], tmp_path: Path) -> None
 
 def test_a_probe_tells_a_shingled_model_from_a_conventional_one(tmp_path: Path) -> None:
     probed = shakedown("identify", "--probe", "model:wd40efax", "model:wd40efrx", "--json", cwd=tmp_path)
-    verdicts = [drive["verdict"] for drive in json.loads(probed.stdout)["drives"]]
-    assert (probed.returncode, verdicts) == (3, ["shingled", "unknown"])
+    drives = json.loads(probed.stdout)["drives"]
+    said = [[each["says"] for each in drive["evidence"] if each["source"] == "probe"] for drive in drives]
+    assert said == [["shingled"], ["nothing"]]
+    # What is known without it stays known.
+    told_of = [(drive["verdict"], drive["confidence"]) for drive in drives]
+    assert (probed.returncode, told_of) == (1, [("shingled", "strong"), ("conventional", "strong")])
     assert list(tmp_path.iterdir()) == []
     told = " ".join(shakedown("identify", "--probe", "model:wd40efax", cwd=tmp_path).stdout.split())
     assert "The probe has overwritten random places: a modelled drive's, and nothing of this machine's." in told

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 import serving
+from shakedown.data import reference_path
+from shakedown.reference import read_rows
+from shakedown.validate import waiting
 
 
 def shakedown(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -70,6 +74,38 @@ def test_a_row_that_a_storage_box_answers_is_asked_of_its_drives(row: str, statu
 @pytest.mark.parametrize("row", ["r9", "R9", "9", "r009"])
 def test_a_row_s_number_is_padded_for_the_hint(row: str) -> None:
     assert "did you mean `R009`?" in shakedown("validate", "--row", row).stderr
+
+
+def test_of_a_row_that_is_not_there_the_range_is_told_and_nothing_guessed() -> None:
+    done = shakedown("validate", "--row", "R999")
+    rows = sorted(read_rows(reference_path("published.csv")))
+    assert f"from `{rows[0]}` to `{rows[-1]}`" in done.stderr
+    assert "did you mean" not in done.stderr
+
+
+def test_what_is_played_is_told_before_it_ends() -> None:
+    lines = shakedown("validate", "--row", "R065").stderr.splitlines()
+    assert lines[0] == "playing spinpoint-reads (random-reads on hd103uj)"
+    assert lines[-1].startswith("1 of 1: spinpoint-reads, ")
+
+
+def test_what_takes_long_is_told_again_and_what_follows_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "_EVERY_S", 0.01)
+    monkeypatch.setattr(waiting, "cores", lambda: 2)
+    names = {Future[int](): name for name in ("a", "b", "c")}
+    futures, lines, ended = list(names), [], []
+
+    def told(line: str) -> None:
+        lines.append(line.partition(",")[0] if line.endswith("gone") else line)
+        still = next((each for each in futures if not each.done()), None)
+        if still and line.startswith("still"):
+            still.set_result(1)
+
+    for each in waiting.as_ended(names, told):
+        ended.append(names[each])
+    assert ended == ["a", "b", "c"]
+    assert lines == ["playing a, b", "still playing a", "still playing b", "still playing c"]
+    assert list(waiting.as_ended({}, told)) == []
 
 
 @pytest.mark.parametrize(("option", "value"), [("--row", "R999"), ("--profile", "wd40efay")])

@@ -28,7 +28,7 @@ from shakedown.errors import EnvironmentFailure, Interrupted, ShakedownError, Us
 from shakedown.parallel import on_every_core
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import RECORD_NAME, Run, free_folder, read_run
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_duration, format_left
 
 _FOLDER: Final = "cells"
 
@@ -225,7 +225,7 @@ class _Pace:
             return ""
         first_s, first_spent = self._first
         left_s = (now_s - first_s) / (self._spent - first_spent) * left
-        return f"; about {format_duration(left_s * NS_PER_S)} left"
+        return f"; {format_left(left_s * NS_PER_S, 'about')}"
 
 
 def cell_of_run(place: Place, order: RebuildOrder, run: Run) -> Cell:

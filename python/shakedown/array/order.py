@@ -264,12 +264,17 @@ def check_order(order: RebuildOrder) -> None:
             f"`spare={order.options.spare}`: this dRAID has no distributed spare",
             hint="`--set draid=8d:1s` makes one, in groups of 8 data drives",
         )
-    if not 0 <= order.fill <= 1:
-        raise UsageError(f"an array cannot be {order.fill:.0%} full", hint="from nothing, 0%, to all, 100%")
+    refuse_fill(order.fill)
     if order.load is not None and order.fill == 0:
         raise UsageError("a job needs data to work on, and the array is empty", hint="fill some of it")
     if wrong := [place for place in order.faults if not 0 <= place < len(order.members)]:
         raise _no_drive(wrong[0], order.members, "which drive has which faults: docs/faults.md")
+
+
+def refuse_fill(share: float) -> None:
+    """Raises UsageError for what is no share of a whole."""
+    if not 0 <= share <= 1:
+        raise UsageError(f"an array cannot be {share:.0%} full", hint="from nothing, 0%, to all, 100%")
 
 
 def _no_drive(place: int, members: Sequence[str], hint: str) -> UsageError:
@@ -284,10 +289,17 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
         has, uses = format_two_sizes(smallest, wanted)
         raise UsageError(
             f"`{target}` has {has}, and the array was to use {uses} of each drive",
-            hint="the member size says how much of each drive the array uses",
+            hint=_fitting_member(wanted, smallest, order.scale_divisor),
         )
     refuse_too_small(order.replacement, sizes[order.replacement], wanted)
     return wanted
+
+
+def _fitting_member(wanted_bytes: int, smallest_bytes: int, scale_divisor: int) -> str:
+    if scale_divisor == 1:
+        return "the member size says how much of each drive the array uses"
+    fits = floor_size(min(wanted_bytes // scale_divisor, smallest_bytes))
+    return f"the member size is of the drive as it is scaled: at 1/{scale_divisor}, `{fits}`"
 
 
 def refuse_too_small(replacement: str, capacity_bytes: int, wanted_bytes: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -30,7 +31,7 @@ from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
 from shakedown.toml import parse_toml
-from shakedown.units import NS_PER_S, format_counts, format_duration
+from shakedown.units import NS_PER_S, floor_size, format_counts, format_duration
 
 Tell = Callable[[str], None]
 _EVERY_S: Final = 10.0
@@ -155,15 +156,26 @@ class _Pace:
         left_s = pace_s * (1 - done)
         about = "at least" if pace_s > _SLOWER * mean_s else "about"
         what = f"{self._order.replacement} ({self._order.state})"
-        self._tell(f"{what}: {done:.0%} done, {about} {format_duration(left_s * NS_PER_S)} left")
+        left = f", {about} {format_duration(left_s * NS_PER_S)} left" if left_s >= 1 else ""
+        self._tell(f"{what}: {done:.0%} done{left}")
         if not self.is_told and left_s > _TOO_LONG_S:
             self._tell(self._sooner())
         self.is_told = True
 
     def _sooner(self) -> str:
         one = "" if self._seeds == 1 else f"`--seeds 1` computes one rebuild in place of {self._seeds}; "
-        tenth = f"1/{10 * self._order.scale_divisor}"
-        return f"hint: that is how long it computes. {one}`--scale {tenth}`, for trying out, takes about a tenth"
+        smaller = f"`{_scaled(self._order, 10 * self._order.scale_divisor)}`"
+        return f"hint: that is how long it computes. {one}{smaller}, for trying out, takes about a tenth"
+
+
+def _scaled(order: RebuildOrder, divisor: int) -> str:
+    """The options for the same at another scale: a member size is of the drives as they are scaled."""
+    options = f"--scale 1/{divisor}"
+    if order.member_bytes is None:
+        return options
+    smallest = min(replace(order, scale_divisor=divisor).modelled_capacities.values())
+    wanted = order.member_bytes * order.scale_divisor // divisor
+    return f"{options} --member-size {floor_size(min(wanted, smallest))}"
 
 
 def _done(shares: Sequence[float], seeds: int, threads: int) -> float:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from shakedown.array.order import refuse_fill
 from shakedown.errors import UsageError
 
 ArraySettings = Annotated[
@@ -22,11 +23,11 @@ ArraySettings = Annotated[
 def parse_share(text: str) -> float:
     """``75%`` as a share. Raises UsageError."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
-    if match is None or not match[2]:
-        meant = (
-            f"did you mean `{_meant(float(match[1]))}`?" if match and float(match[1]) <= 100 else "write it like 75%"
-        )
-        raise UsageError(f"`{text}` is not a share", hint=meant)
+    if match is None:
+        raise UsageError(f"`{text}` is not a share", hint="write it like 75%")
+    if not match[2]:
+        refuse_fill(float(match[1]) / 100)  # nothing else can be meant
+        raise UsageError(f"`{text}` is not a share", hint=f"did you mean `{_meant(float(match[1]))}`?")
     return float(match[1]) / 100
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,11 +19,12 @@ from shakedown.analysis.triage.diagnosis import Diagnosis, diagnose, knows_shing
 from shakedown.analysis.triage.follow import follow
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
-from shakedown.cli.output import print_result
+from shakedown.cli.output import print_result, tell
 from shakedown.cli.plain import plain
 from shakedown.device.describe import describe
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import RefusedError, UsageError
+from shakedown.model_number import model_number
 from shakedown.protocol.listed import listed_models
 from shakedown.report.identify import identify_document, identify_text
 from shakedown.result.folder import RunFolder, free_folder
@@ -87,8 +88,7 @@ def identify(
     if probe and recorded is not None:
         raise UsageError("what was recorded cannot be probed", hint="shakedown identify --probe /dev/sdb")
     models = listed_models()
-    asked = None if probe else models
-    drives = parse_recorded(_read(recorded)) if recorded else [_asked(device, asked) for device in devices]
+    drives = parse_recorded(_read(recorded)) if recorded else _all_asked(devices, models, probe=probe)
     if probe:
         try:
             drives = [_probed(device, facts, consent) for device, facts in zip(devices, drives, strict=True)]
@@ -108,21 +108,52 @@ def identify(
     return exit_status(answers)
 
 
-def _asked(device: str, models: ModelList | None) -> Facts:
-    """What a device says of itself; of a drive that is not there only its model, where no probe is to find out more."""
+def _all_asked(devices: Sequence[str], models: ModelList, *, probe: bool) -> list[Facts]:
+    drives = []
+    for device, following in zip(devices, (*devices[1:], ""), strict=True):
+        try:
+            drives.append(_asked(device, models, probe=probe))
+        except UsageError as error:
+            if not re.search("[/:]", device) and not Path(device).exists():
+                error.hint += f"; {_by_number(device, following, models)}"
+            raise
+    return drives
+
+
+def _asked(device: str, models: ModelList, *, probe: bool) -> Facts:
+    """What a device says of itself; of a drive that is not there only its model."""
     if device.startswith(_MODEL):
         refuse_storage_box(device, "identify")
-        return Facts(name=device, model=None if models is None else told_model(device))
-    if models is not None and not Path(device).exists() and (models.find(device) or _IS_A_MODEL.fullmatch(device)):
-        return Facts(name=device, model=device)
+        return Facts(name=device, model=told_model(device))
     if device.startswith("lab:"):
         drive = device.removeprefix("lab:")
         raise UsageError(
             f"`{device}` is asked in its guest, where it is a disk",
             hint=f"shakedown lab run --with-shakedown --drive model:{drive} -- shakedown identify /dev/sda",
         )
+    if not probe and not Path(device).exists():
+        is_listed = models.find(device) is not None
+        if not is_listed and _IS_A_MODEL.fullmatch(device) and (alike := models.spelt_alike(device)):
+            tell(f"hint: the list of models has no `{device}`; if it is a slip, did you mean {_quoted(alike)}?")
+        if is_listed or _IS_A_MODEL.fullmatch(device):
+            return Facts(name=device, model=device)
     facts = describe(device)
     return facts.completed_by(ask_smartctl(Path("/dev") / facts.name))
+
+
+def _by_number(device: str, following: str, models: ModelList) -> str:
+    """How a drive that is not here is asked for, by its model number."""
+    if models.find(device):
+        return f"of one that is not here the list of models is asked, and nothing is probed: identify {device}"
+    if following and model_number(f"{device} {following}") == model_number(following):
+        return f'a model number with its maker is one word in quotes: "{device} {following}"'
+    if alike := models.spelt_alike(device):
+        return f"of model numbers, did you mean {_quoted(alike)}?"
+    return "a drive that is not here is asked for by its model number, whole and in capitals, like `ST8000DM004`"
+
+
+def _quoted(numbers: Sequence[str]) -> str:
+    return ", ".join(f"`{each}`" for each in numbers)
 
 
 def _probed(device: str, facts: Facts, consent: Consent) -> Facts:

@@ -23,6 +23,12 @@ def refuse_other_file(path: Path, is_ours: Callable[[bytes], bool], what: str, h
         raise UsageError(f"`{path}` exists and is not {what}", hint=hint)
 
 
+def refuse_no_folder(path: Path) -> None:
+    """Raise UsageError if the folder that a file is to be written into is not there: it may be a slip."""
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder `{path.parent}`", hint="make it first, or choose another")
+
+
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_HEAD_BYTES)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from shakedown.protocol.expect import expect
 from shakedown.protocol.schema import Step
 from shakedown.sample import Sample
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_duration, format_left, format_size
 
 _SMALL_REQUEST_BYTES = 64 * 1024
 _JUST_BEGUN_NS = NS_PER_S // 10
@@ -75,10 +75,12 @@ class Pace:
         """Only what is known: nothing where a step ends on a condition and has no bound."""
         expected = self._expected
         if expected.duration_ns is not None:
-            return f"{format_duration(max(0.0, expected.duration_ns - elapsed_ns))} left"
+            return format_left(expected.duration_ns - elapsed_ns)
         if expected.amount_bytes is not None and self._moved_bytes:
             share = self._moved_bytes / expected.amount_bytes
-            return f"about {format_duration(max(0.0, elapsed_ns / share - elapsed_ns))} left ({min(share, 1):.0%} done)"
+            left_ns = elapsed_ns / share - elapsed_ns
+            done = f" ({min(share, 1):.0%} done)" if left_ns >= NS_PER_S else ""
+            return format_left(left_ns, "about") + done
         if expected.at_most_ns is not None:
-            return f"at most {format_duration(max(0.0, expected.at_most_ns - elapsed_ns))} left"
+            return format_left(expected.at_most_ns - elapsed_ns, "at most")
         return ""

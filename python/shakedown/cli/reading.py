@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_left, format_size
 
 _EVERY_S: Final = 10.0
 # The clock is looked at this seldom, since a gigabyte has millions of lines.
@@ -40,4 +40,4 @@ def _line(read_bytes: int, whole_bytes: int | None, took_s: float) -> str:
     if whole_bytes is None or read_bytes >= whole_bytes:
         return f"triage: {format_size(read_bytes)} read"
     left_ns = took_s * NS_PER_S * (whole_bytes - read_bytes) / read_bytes
-    return f"triage: {format_size(read_bytes)} of {format_size(whole_bytes)} read, {format_duration(left_ns)} left"
+    return f"triage: {format_size(read_bytes)} of {format_size(whole_bytes)} read, {format_left(left_ns)}"

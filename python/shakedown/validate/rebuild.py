@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
 
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
@@ -14,6 +13,7 @@ from shakedown.reference import Row
 from shakedown.units import parse_size_bytes
 from shakedown.validate.answer import Answer, answer_rebuild
 from shakedown.validate.question import Questions, Rebuild, RebuildQuestion
+from shakedown.validate.waiting import as_ended
 
 
 def rebuild_answers(
@@ -32,7 +32,8 @@ def _durations(rebuilds: Sequence[Rebuild], told: Callable[[str], None]) -> dict
     found = {}
     with on_every_core(_duration, [(each,) for each in rebuilds], ends_all=KeyboardInterrupt) as pending:
         names = {each: rebuild.name for each, rebuild in zip(pending, rebuilds, strict=True)}
-        for number, done in enumerate(as_completed(pending), start=1):
+        shown = {each: f"{name} (a rebuild)" for each, name in names.items()}
+        for number, done in enumerate(as_ended(shown, told), start=1):
             found[names[done]], computed_s = done.result()
             told(f"{number} of {len(pending)} rebuilds: {names[done]}, {computed_s:.1f} s")
     return found

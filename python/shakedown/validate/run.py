@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +23,7 @@ from shakedown.validate.answer import Answer, answer
 from shakedown.validate.question import Experiment, Question, Questions, RebuildQuestion, all_questions
 from shakedown.validate.rebuild import rebuild_answers
 from shakedown.validate.role import takers
+from shakedown.validate.waiting import as_ended
 
 _LONGEST_FIRST: Final = ("sequential-32k", "slim-surface", "durable-1m", "archive-surface")
 
@@ -76,8 +76,9 @@ def _refuse_unknown(rows: Iterable[str], published: dict[str, Row]) -> None:
     for row in rows:
         if row not in published:
             padded = f"R{row.upper().removeprefix('R'):>03}"
-            meant = f"did you mean `{padded}`?" if padded in published else did_you_mean(row.upper(), published)
-            hint = meant or "rows are named as in reference/published.csv, like `R012`"
+            # Another number is another measurement: one that merely looks like it is not what was meant.
+            named = f"rows are named as in reference/published.csv, from `{min(published)}` to `{max(published)}`"
+            hint = f"did you mean `{padded}`?" if padded in published else named
             raise UsageError(f"there is no row `{row}`", hint=hint)
 
 
@@ -143,10 +144,16 @@ def _in_parallel(
     # Whoever fails leaves the others to end by themselves; only an impatient user does not.
     with on_every_core(_experiment, orders, ends_all=KeyboardInterrupt) as pending:
         names = {each: experiment.name for each, (experiment, _) in zip(pending, groups, strict=True)}
-        for number, done in enumerate(as_completed(pending), start=1):
+        shown = {each: _what(experiment) for each, (experiment, _) in zip(pending, groups, strict=True)}
+        for number, done in enumerate(as_ended(shown, told), start=1):
             answers, seconds = done.result()
             told(f"{number} of {len(pending)}: {names[done]}, {seconds:.1f} s")
             yield answers
+
+
+def _what(experiment: Experiment) -> str:
+    beside = "" if experiment.baseline is None else f" beside {experiment.baseline}"
+    return f"{experiment.name} ({experiment.procedure.removesuffix('.toml')} on {experiment.profile}{beside})"
 
 
 def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) -> tuple[list[Answer], float]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import struct
 
 import pytest
@@ -107,6 +109,22 @@ def test_the_evidence_names_its_source(row: str) -> None:
     listed = next(each for each in weigh(Facts(name="sdb", model=row), MODELS) if each.source == "model list")
     assert row in listed.text
     assert "(" in listed.text
+
+
+def test_the_list_says_in_sentences_who_says_so() -> None:
+    with reference_path("smr_models.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    sources = {row["model"]: row["source"] for row in rows}
+    for source in sources.values():
+        assert source[0].isupper() or source.startswith("smartmontools' "), source
+        assert not re.search(r"NB |\bvia\b|drivedb(?!\.h)|[<>]=|\"", source), source
+    # A note on a drive stands with that drive alone.
+    assert [model for model in sources if "EFAX" in sources[model]] == [
+        "WD80EFAX",
+        "WD100EFAX",
+        "WD101EFAX",
+        "WD120EFAX",
+    ]
 
 
 def identify_data(words: dict[int, int], model: str) -> bytes:

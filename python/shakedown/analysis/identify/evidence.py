@@ -99,7 +99,7 @@ def _listed(match: Match) -> Evidence:
         weight = "strong" if match.is_whole else "moderate"
     names = ", ".join(each.model for each in match.rows[:4])
     cut = "" if match.is_whole else "; the model number is cut off"
-    return Evidence("model list", says, weight, f"{names}: {match.technology}, {row.confidence} ({row.source}){cut}")
+    return Evidence("model list", says, weight, f"{names}: {match.technology}, {row.confidence}. {row.source}{cut}")
 
 
 def _family(facts: Facts) -> Iterator[Evidence]:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, Literal
 
 from shakedown.errors import UsageError
@@ -18,6 +19,8 @@ _COLUMNS: Final = ("vendor", "family", "model", "capacity_tb", "technology", "so
 _INQUIRY_CHARACTERS: Final = 16
 """So much of a model number fits a SCSI INQUIRY (SPC-4, 6.4.2); Linux shows no more of it."""
 _SHORTEST_PREFIX: Final = 6
+_A_SLIP: Final = 0.87
+"""Of a number of eight characters one is another, of one of eleven two are missing."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,24 @@ class ModelList:
         rows = tuple(row for key, row in self._rows.items() if is_cut and key.startswith(number))
         return Match(rows, is_whole=False) if rows else None
 
+    def spelt_alike(self, model: str) -> list[str]:
+        """The numbers on the list that one with a slip in it may have been meant for, the likeliest first.
+
+        One of the same length with other digits is another drive.
+        """
+        number = model_number(model)
+        known = [each for each in self._rows if not _differ_in_digits(number, each)]
+        return get_close_matches(number, known, n=3, cutoff=_A_SLIP)
+
     def same_suffix(self, model: str) -> tuple[Listed, ...]:
         """Other capacities with the same letters at the end: worth telling, and proof of nothing."""
         suffix = _suffix(model_number(model))
         return tuple(row for row in self._rows.values() if suffix and _suffix(row.model.upper()) == suffix)
+
+
+def _differ_in_digits(one: str, other: str) -> bool:
+    changed = [mine + theirs for mine, theirs in zip(one, other, strict=False) if mine != theirs]
+    return len(one) == len(other) and all(each.isdigit() for each in changed)
 
 
 def _suffix(number: str) -> str:

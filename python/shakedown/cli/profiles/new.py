@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.cli.output import print_result
+from shakedown.cli.own_file import refuse_no_folder
 from shakedown.errors import UsageError
 from shakedown.report.plain_text import wrap
 from shakedown.result.atomic import replace_file
@@ -95,8 +96,7 @@ def _name(file: Path) -> str:
     if file.suffix != ".toml" or not re.fullmatch(r"[a-z0-9-]+", file.stem):
         hint = "small letters, digits and hyphens, and `.toml` at the end: mine.toml"
         raise UsageError(f"`{file}` cannot name a profile", hint=hint)
-    if not file.parent.is_dir():
-        raise UsageError(f"there is no folder `{file.parent}`", hint="make it first, or choose another")
+    refuse_no_folder(file)
     return file.stem
 
 

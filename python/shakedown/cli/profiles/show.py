@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
-from shakedown.cli.output import print_result
+from shakedown.cli.output import print_result, tell
 from shakedown.data import list_profiles, profile_name, profile_path
 from shakedown.report.plain_text import table, wrap
 from shakedown.target.overview import Overview, overview
@@ -46,6 +46,9 @@ def show(
     found = [each for each in known if not words or any(_is_meant(each, word) for word in words)]
     if not found:
         profile_path(words[0].removeprefix("model:"))  # a stranger: it tells what is near
+    for word in dict.fromkeys(words):
+        if not any(_is_meant(each, word) for each in known):
+            tell(f"`{word}`: no drive's name or title holds that")
     if json:
         print_document("profiles", {"profiles": [asdict(each) for each in found]})
         return 0

@@ -88,7 +88,7 @@ def test_the_best_that_a_queue_allows_is_told_and_no_reason_to_acquit_the_drives
          " that is known comes near; the round trip was not given and left out."),
         (Way(link_bits_per_s=1e9, round_trip_s=1e-4), 64, "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows"
          " them. Nothing else comes near."),
-        (Way(), 95, "The drives limit: 90.2 % of what RAID5 of 4 allows them."),
+        (Way(), 95, "The drives limit: 90.3 % of what RAID5 of 4 allows them."),
     ],
 )
 def test_words_are_as_sure_as_the_share_and_tell_of_what_was_left_out(way: Way, iops: int, says: str) -> None:

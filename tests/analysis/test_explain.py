@@ -26,6 +26,7 @@ def proof(text: str, box: Box = IX4) -> Proof:
 MAX_READ = "001a: 32KiB 100R 0rand depth 64 = 1761 IOPS"
 REAL_LIFE = "001b: 8KiB 65R 60rand depth 64 = 89 IOPS"
 MAX_MIXED = "001c: 32KiB 50R 0rand depth 64 = 705 IOPS"
+HALF = "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows them."
 RANDOM = "001d: 8KiB 70R 100rand depth 64 = 64 IOPS, mean 913ms"
 
 
@@ -82,12 +83,13 @@ def test_the_best_that_a_queue_allows_is_told_and_no_reason_to_acquit_the_drives
 @pytest.mark.parametrize(
     ("way", "iops", "says"),
     [
-        (Way(), 64, "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows them. The link and the round trip were"
-         " not given and left out."),
-        (Way(link_bits_per_s=1e9), 64, "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows them. Nothing else"
-         " that is known comes near; the round trip was not given and left out."),
-        (Way(link_bits_per_s=1e9, round_trip_s=1e-4), 64, "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows"
-         " them. Nothing else comes near."),
+        (Way(), 64, f"{HALF} The link and the round trip were not given and left out."),
+        (
+            Way(link_bits_per_s=1e9),
+            64,
+            f"{HALF} Nothing else that is known comes near; the round trip was not given and left out.",
+        ),
+        (Way(link_bits_per_s=1e9, round_trip_s=1e-4), 64, f"{HALF} Nothing else comes near."),
         (Way(), 95, "The drives limit: 90.3 % of what RAID5 of 4 allows them."),
     ],
 )

@@ -293,7 +293,7 @@ def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
 
 
 def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
-    """``recovery 9 h 0 min in cliff, step drain (8 h 0 min or more is too long)``: it reads right of a good one, too."""
+    """``recovery 9 h in cliff, step drain (8 h or more is too long)``, which reads right of a good one, too."""
     is_time = limit.unit in ("ms", "s")
     if limit.at_most is not None:
         side, fault = "less", "short" if is_time else "little"

@@ -206,7 +206,9 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
         told = f"drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}."
     else:
-        told = f"{limiter} limits: {_percent(used[_PARTS[limiter]])} of what it allows{_as_known(used[_PARTS[limiter]])}."
+        told = (
+            f"{limiter} limits: {_percent(used[_PARTS[limiter]])} of what it allows{_as_known(used[_PARTS[limiter]])}."
+        )
     return f"The {told}" if sure else f"Most likely the {told}{_of_others(limiter, measured, used)}"
 
 

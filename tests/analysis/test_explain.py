@@ -26,6 +26,7 @@ def proof(text: str, box: Box = IX4) -> Proof:
 MAX_READ = "001a: 32KiB 100R 0rand depth 64 = 1761 IOPS"
 REAL_LIFE = "001b: 8KiB 65R 60rand depth 64 = 89 IOPS"
 MAX_MIXED = "001c: 32KiB 50R 0rand depth 64 = 705 IOPS"
+HALF = "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows them."
 RANDOM = "001d: 8KiB 70R 100rand depth 64 = 64 IOPS, mean 913ms"
 
 
@@ -75,7 +76,37 @@ def test_the_best_that_a_queue_allows_is_told_and_no_reason_to_acquit_the_drives
     found = proof(RANDOM, replace(IX4, drive=Reordering()))
     assert found.limiter == "drives"
     assert found.used["drives"] < 0.3
-    assert "if each moves the heads, 20.1 % of their best. Nothing else comes near." in " ".join(found.statements)
+    said = " ".join(found.statements)
+    assert "if each moves the heads, 20.1 % of their best. Nothing else that is known comes near; the round" in said
+
+
+@pytest.mark.parametrize(
+    ("way", "iops", "says"),
+    [
+        (Way(), 64, f"{HALF} The link and the round trip were not given and left out."),
+        (
+            Way(link_bits_per_s=1e9),
+            64,
+            f"{HALF} Nothing else that is known comes near; the round trip was not given and left out.",
+        ),
+        (Way(link_bits_per_s=1e9, round_trip_s=1e-4), 64, f"{HALF} Nothing else comes near."),
+        (Way(), 95, "The drives limit: 90.3 % of what RAID5 of 4 allows them."),
+    ],
+)
+def test_words_are_as_sure_as_the_share_and_tell_of_what_was_left_out(way: Way, iops: int, says: str) -> None:
+    assert says in proof(f"8KiB 70R 100rand depth 64 = {iops} IOPS", replace(IX4, way=way)).statements
+
+
+def test_a_modelled_box_without_a_link_has_none_left_out() -> None:
+    measured = replace(parse_measured("8KiB 70R 100rand depth 64 = 64 IOPS"), stated=())
+    said = prove(replace(IX4, way=Way()), measured).statements
+    assert "Most likely the drives limit: 60.8 % of what RAID5 of 4 allows them." in said
+
+
+def test_one_request_after_the_other_waits_nowhere() -> None:
+    told = "8KiB 100R 100rand depth 1 = 42.9 IOPS, mean 20ms"
+    assert "Little" not in " ".join(proof(told).statements)
+    assert "Little" in " ".join(proof(told.replace("depth 1 = 42.9", "depth 2 = 85.8")).statements)
 
 
 @pytest.mark.parametrize(

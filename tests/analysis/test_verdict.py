@@ -363,7 +363,7 @@ def test_a_load_that_was_held_too_briefly_after_the_cliff_clears_nobody(
     briefly = [reason for reason in judged.uses[0].reasons if "so briefly" in reason.headline]
     assert [reason.facts for reason in briefly] == (
         [
-            "load after it had fallen 17 s in cliff, step new (limit: 90 s or less); "
+            "load after it had fallen 17 s in cliff, step new (90 s or less is too short); "
             "run `shakedown run cliff TARGET --set hold=30min`"
         ]
         if outcome == "inconclusive"

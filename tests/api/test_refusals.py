@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -71,3 +72,29 @@ def test_a_job_s_longest_requests_are_no_trace() -> None:
 def test_a_key_in_the_wrong_place_is_told_with_its_table() -> None:
     with pytest.raises(UsageError, match=r"did you mean `geometry\.rpm`\?"):
         shakedown.Drive.build("wd40efax", {"rpm": 5400}, seed=1)
+
+
+def test_a_drive_says_itself_that_it_cannot_be_copied() -> None:
+    drive = shakedown.Drive.load(RED, seed=1, scale_divisor=1000)
+    with pytest.raises(TypeError, match=r"a Drive cannot be copied: .*second one.*Drive\.from_toml"):
+        copy.deepcopy([drive])
+    assert copy.copy(drive).capacity_bytes == drive.capacity_bytes
+
+
+@pytest.mark.parametrize("job", ["bs=10G", "bs=10G\noffset=1G"])
+def test_a_block_larger_than_the_drive_is_no_matter_of_the_offset(job: str) -> None:
+    drive = shakedown.Drive.load(RED, seed=1, scale_divisor=1000)
+    with pytest.raises(UsageError) as refusal:
+        drive.run(f"rw=write\n{job}\nnumber_ios=1")
+    assert "bs: a block of 10737418240 bytes is larger than the target, which has" in str(refusal.value)
+    assert "offset" not in str(refusal.value)
+    with pytest.raises(UsageError, match=r"offset=100%: it leaves no room for one block of 4096 bytes"):
+        drive.run("rw=write\nbs=4k\noffset=100%")
+
+
+@pytest.mark.parametrize("job", ["", "; nothing", "[global]\nrw=write"])
+def test_an_empty_job_is_called_that(job: str) -> None:
+    drive = shakedown.Drive.load(RED, seed=1, scale_divisor=1000)
+    with pytest.raises(UsageError, match=r"^the job is empty: .*\[global\]") as refusal:
+        drive.run(job)
+    assert "`rw=randread`" in str(refusal.value.hint)

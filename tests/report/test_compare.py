@@ -34,7 +34,9 @@ def test_a_protocol_that_differs_is_said_aloud(tmp_path: Path) -> None:
     record = paths[1] / "run.json"
     assert "compare with care" not in compare([read_run(path) for path in paths]).to_text()
     record.write_text(record.read_text().replace('"span": "100%"', '"span": "50%"'))
-    assert "compare with care" in compare([read_run(path) for path in paths]).to_text()
+    text = compare([read_run(path) for path in paths]).to_text()
+    assert "compare with care" in text
+    assert text.index("compare with care") < text.index("throughput")  # before the figures that it is about
 
 
 def test_a_run_beside_itself_is_refused(runs: list[Run]) -> None:

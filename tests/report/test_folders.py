@@ -42,6 +42,15 @@ def test_a_report_is_of_all_runs_that_there_are(here: Path) -> None:
     ]
 
 
+def test_runs_that_lie_deeper_are_told_of(here: Path) -> None:
+    shutil.copytree(here / "runs" / "demo", here / "runs" / "of" / "march" / "demo")
+    answer = shakedown("report", "runs", "-o", "page.html", "--json", cwd=here)
+    assert json.loads(answer.stdout)["runs"] == ["runs/alone"]
+    assert answer.stderr.splitlines() == [
+        f"left out: `runs/{name}`, whose runs lie deeper: name it itself" for name in ("demo", "lab-matrix", "of")
+    ]
+
+
 def test_runs_of_a_folder_are_compared(here: Path) -> None:
     answer = shakedown("compare", "runs/demo", "runs/alone", cwd=here)
     assert answer.returncode == 0

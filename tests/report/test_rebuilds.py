@@ -46,6 +46,7 @@ def rebuilt(
     kicked: str = "no",
     elsewhere: bool | None = None,
     title: str = "raid5 of 3",
+    ratio: float | None = None,
 ) -> Run:
     """A run folder as ``shakedown rebuild`` leaves it behind, made of numbers."""
     step = synthetic.Step("rebuild", "Rebuild", synthetic.noisy(3, 360, 100), 2**20)
@@ -69,6 +70,8 @@ def rebuilt(
         Finding(kind="latency", step="rebuild-load", value=93.0, unit="ms", text="A request takes 93 ms on average."),
         Finding(kind="latency", step="load-alone", value=14.0, unit="ms", text="A request takes 14 ms on average."),
     ]
+    if ratio is not None:
+        found += [Finding(kind="rebuild-time-ratio", step="rebuild", value=ratio, unit="ratio", text="It is longer.")]
     protocol = record.protocol.model_copy(update={"name": "rebuild", "title": title, "uses": (), "sha256": title})
     record = record.model_copy(update={"protocol": protocol, "findings": tuple(found)})
     (path / "run.json").write_bytes(record.to_json())
@@ -111,6 +114,29 @@ def test_how_it_ended_comes_first_everywhere(tmp_path: Path, made: dict[str, Any
         assert "93 ms on average beside the rebuild and 14 ms on the healthy array" in whole
         assert "nothing to judge" not in whole
     assert side_by_side.to_json()["outcomes"][0]["status"] == status
+
+
+def test_a_good_headline_has_what_it_cost_beneath(tmp_path: Path) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE, kicked="yes", elsewhere=True, ratio=1.47)
+    told = outcome(run)
+    assert told is not None
+    assert told.beneath == (
+        "It takes 1.47× longer than the baseline. In another box a hardware RAID controller would kick a drive out."
+    )
+    page = render_page([run])
+    assert f"</span> </p> <p>{told.beneath}</p>" in " ".join(page.split())
+    assert told.beneath in " ".join(render([run]).split())
+    for name, ratio in (("same", 1.001), ("shorter", 0.7)):
+        plain = outcome(rebuilt(tmp_path / name, COMPLETE, ratio=ratio))
+        assert plain is not None
+        assert plain.beneath == ""
+
+
+def test_no_label_says_rebuild_twice(tmp_path: Path) -> None:
+    page = " ".join(re.sub(r"<[^>]*>", " ", render_page([rebuilt(tmp_path / "run", COMPLETE)])).split())
+    assert "time to rebuild rebuild" not in page
+    assert "mean latency rebuild-load" in page  # elsewhere the step tells something
+    assert "in rebuild: Rebuild" not in page
 
 
 def test_who_would_be_kicked_and_the_estimates_are_shown(tmp_path: Path) -> None:

@@ -293,9 +293,13 @@ def _bounds(limit: Limit, finding: Finding) -> tuple[float, float] | None:
 
 
 def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
-    """``recovery 9 h 0 min in cliff, step drain (limit: 8 h 0 min or more)``."""
-    side = "less" if limit.at_most is not None else "more"
-    bad = f"limit: {_in_unit(limit, limit.threshold)} or {side}"
+    """``recovery 9 h in cliff, step drain (8 h or more is too long)``, which reads right of a good one, too."""
+    is_time = limit.unit in ("ms", "s")
+    if limit.at_most is not None:
+        side, fault = "less", "short" if is_time else "little"
+    else:
+        side, fault = "more", "long" if is_time else "much"
+    bad = f"{_in_unit(limit, limit.threshold)} or {side} is too {fault}"
     doubts = _too_little(limit, finding) + _no_yardstick(limit, finding) + _fallen(limit, finding)
     return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{doubts})"
 

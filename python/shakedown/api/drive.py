@@ -17,7 +17,7 @@ from shakedown.errors import UsageError
 from shakedown.requests import requests_frame
 from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
-from shakedown.target.modelled import hint_of, largest_divisor
+from shakedown.target.modelled import hint_of, largest_divisor, left_by_scale
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.toml import FAULTS_HINT
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
@@ -129,6 +129,13 @@ class Drive:
         parse_profile(base)
         return cls(change_profile(base, changes), seed=seed, **options)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Refuse it: the core's state has no copy. Raises TypeError."""
+        raise TypeError(
+            "a Drive cannot be copied: the same calls on a second one of the same profile, seed and options lead to the"
+            " same state: `Drive.from_toml(drive.toml, seed=...)`"
+        )
+
     @property
     def profile(self) -> dict[str, Any]:
         """The profile, before scaling: ``drive.profile["geometry"]["rpm"]`` is ``{"value": 5400, "origin": "..."}``."""
@@ -174,7 +181,7 @@ class Drive:
                 _text("the job", job), interval_ns, self._seed + self._loads, log_requests=logged
             )
         except _core.JobError as error:
-            raise job_refusal(error) from error
+            raise job_refusal(error, self.capacity_bytes) from error
         except RuntimeError as error:
             raise _busy() from error
         return self._play(load, logged)
@@ -384,7 +391,8 @@ def _refusal(toml: str, scale_divisor: int, error: _core.ProfileError) -> UsageE
     if scale_divisor == 1 or (largest := largest_divisor(toml, scale_divisor)) == 0:
         return UsageError(str(error), hint=hint_of(error))
     return UsageError(
-        f"`scale_divisor` {scale_divisor} leaves too little to be a drive: {error}", hint=f"it can be {largest} at most"
+        f"`scale_divisor` {scale_divisor} leaves too little to be a drive: {left_by_scale(toml, scale_divisor, error)}",
+        hint=f"it can be {largest} at most",
     )
 
 

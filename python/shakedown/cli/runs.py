@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shakedown.cli.plain import plain
-from shakedown.result.folder import runs_in
+from shakedown.result.folder import folders_of_runs_deeper_in, runs_in
 
 
 def runs_of(paths: Sequence[Path]) -> list[Path]:
@@ -21,4 +21,6 @@ def runs_of(paths: Sequence[Path]) -> list[Path]:
     for path, runs in found.items():
         if not runs:
             print(plain(f"left out: `{path}` holds no run"), file=sys.stderr)
+        for folder in folders_of_runs_deeper_in(path) if runs else ():
+            print(plain(f"left out: `{folder}`, whose runs lie deeper: name it itself"), file=sys.stderr)
     return [run for path in paths for run in found[path]]

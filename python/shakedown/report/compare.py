@@ -245,15 +245,17 @@ def _label(number: int) -> str:
 
 
 def _group_text(group: Group) -> str:
-    """A table, or several below each other where the runs do not fit beside each other: the first run is in each."""
-    tables, shown = [], 1
+    """A table, or several below each other where the runs do not fit beside each other: the first run is in each.
+
+    What the figures do not tell comes first: whoever has read them has compared them.
+    """
+    tables, shown = [wrap(f"{group.protocol}: {note}", "") for note in group.notes], 1
     while shown < len(group.runs):
         fitting = next(
             (many for many in range(len(group.runs) - shown, 1, -1) if _fits(_table(group, shown, shown + many))), 1
         )
         tables.append(_table(group, shown, shown + fitting))
         shown += fitting
-    tables += map(wrap, group.notes)
     return "\n\n".join(tables)
 
 

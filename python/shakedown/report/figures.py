@@ -246,6 +246,9 @@ def _whose(run: Run, longest: Finding | None) -> str:
 def _where(run: Run, row: Figure) -> str:
     """The protocol and, in plain words, the step."""
     titles = {step.name: step.title for step in run.record.steps}
+    if row.step == run.record.protocol.name and row.step in titles:  # of a rebuild: the protocol says nothing more
+        title = titles[row.step]
+        return f"while {title[:1].lower()}{title[1:]}"
     return f"in {run.record.protocol.name}: {titles.get(row.step) or row.step}"
 
 

@@ -31,13 +31,17 @@ _REBUILD: Final = "rebuild"
 
 @dataclass(frozen=True)
 class Outcome:
-    """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended."""
+    """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended.
+
+    ``beneath`` is what a good headline leaves out: that it took longer than the baseline, and who would kick a drive.
+    """
 
     status: Status
     headline: str
     sentences: tuple[str, ...]
     tables: tuple[ToldTable, ...]
     seeds: int
+    beneath: str = ""
 
 
 def outcome(run: Run) -> Outcome | None:
@@ -60,7 +64,18 @@ def outcome(run: Run) -> Outcome | None:
         status = "inconclusive"
     ended = " ".join([duration.text, *((*_kicks(kicked), *near_misses(judged)) if is_whole else ())])
     sentences = (ended, *_why(found), *_felt(found), *baseline_news(run))
-    return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)))
+    beneath = _beneath(run, judged if is_whole else ()) if not bad_news(duration) else ""
+    return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)), beneath)
+
+
+def _beneath(run: Run, judged: Sequence[dict[str, Any]]) -> str:
+    ratio = next((each.value for each in run.record.findings if each.kind == "rebuild-time-ratio"), None)
+    told = []
+    if ratio and ratio > 1 and (longer := words.times("rebuild-time", ratio)) != words.times("rebuild-time", 1):
+        told.append(f"It takes {longer} than the baseline.")
+    elsewhere = [as_subject(each) for each in judged if each["kicked"] == "yes" and is_elsewhere(each)]
+    told += [f"In another box {who} would kick a drive out." for who in dict.fromkeys(elsewhere)]
+    return " ".join(told)
 
 
 def _ended(duration: Finding, *, is_kicked: bool) -> tuple[Status, str]:

@@ -59,7 +59,9 @@ def _verdict(candidate: Candidate) -> str:
             facts = f" {words.sentence(reason.facts)}" if reason.status != "pass" and reason.facts else ""
             said = f"{_MARKS[reason.status]} {words.sentence(reason.headline)}{facts}{names}"
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
-    lines += [wrap(f"{told.headline} {told.sentences[0]}", _INDENT) for told in _outcomes(candidate)]
+    for told in _outcomes(candidate):
+        lines.append(wrap(f"{told.headline} {told.sentences[0]}", _INDENT))
+        lines += [wrap(told.beneath, _INDENT)] if told.beneath else []
     if not candidate.verdict.uses and len(lines) == 1:
         lines.append(wrap(candidate.unjudged, _INDENT))
     return "\n".join(lines)

@@ -94,11 +94,13 @@ def _when(episode: Episode, zone: tzinfo, timeline: Timeline | None) -> str:
     lasted = f", for {format_duration(lasted_s * NS_PER_S)}" if lasted_s >= 1 else ""
     if episode.clock == "boot":
         return f"{format_duration(episode.begin_s * NS_PER_S)} after boot{lasted}"
-    stamp = f"{datetime.fromtimestamp(episode.begin_s, zone):%Y-%m-%d %H:%M:%S}"
+    # As the log has it, so that whoever looks for it there finds it.
+    stamp = datetime.fromtimestamp(episode.begin_s, episode.zone or zone).replace(tzinfo=episode.zone)
+    told = stamp.isoformat(" ", "seconds")
     moment = timeline.at(episode.begin_s) if timeline else None
     run = f" ({format_duration(moment.run_ns)} into the run, step {moment.step})" if moment else ""
     outside = " (not during the run)" if timeline and not moment else ""
-    return f"{stamp}{lasted}{run}{outside}"
+    return f"{told}{lasted}{run}{outside}"
 
 
 def _counts(episode: Episode) -> str:

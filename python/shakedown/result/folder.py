@@ -226,6 +226,18 @@ def runs_in(path: Path) -> list[Path]:
     return sorted(run for run in found if run.name != BASELINE_NAME)
 
 
+def folders_of_runs_deeper_in(path: Path) -> list[Path]:
+    """The folders in a folder of runs in which runs lie, however deep, that ``runs_in`` of it does not find."""
+    if not path.is_dir() or (path / RECORD_NAME).exists():
+        return []
+    inner = [each for each in path.iterdir() if each.is_dir() and each.name != "cells"]
+    return sorted(each for each in inner if not (each / RECORD_NAME).exists() and _holds_a_run(each))
+
+
+def _holds_a_run(path: Path) -> bool:
+    return any(record.parent.name != BASELINE_NAME for record in path.rglob(RECORD_NAME))
+
+
 def free_folder(wanted: Path) -> Path:
     """``wanted``, or the first of ``wanted-2``, ``wanted-3``, ... that does not exist yet."""
     path, number = wanted, 1

@@ -10,6 +10,7 @@ from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.toml import parse_toml
+from shakedown.units import format_size
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,18 @@ def profile_refusal(path: Path, profile: str, scale_divisor: int, error: _core.P
     if largest == 0:
         return UsageError(f"{path}: {error}", hint=hint_of(error))
     return UsageError(
-        f"a scale of 1/{scale_divisor} makes {path.stem} too small to be a drive: {error}",
+        f"a scale of 1/{scale_divisor} makes {path.stem} too small to be a drive: "
+        f"{left_by_scale(profile, scale_divisor, error)}",
         hint=f"the smallest it can be: 1/{largest}",
     )
+
+
+def left_by_scale(profile: str, scale_divisor: int, error: _core.ProfileError) -> str:
+    """What a scale leaves of a drive that is none any more: the core tells of scaled values, which nobody wrote."""
+    if "`geometry.capacity_bytes`" not in str(error):
+        return str(error)
+    whole = parse_toml(profile)["geometry"]["capacity_bytes"]["value"]
+    return f"{format_size(whole / scale_divisor)} of {format_size(whole)}"
 
 
 def check_profile(path: Path, profile: str) -> None:

@@ -194,3 +194,20 @@ def test_a_log_that_names_more_drives_than_can_be_keeps_within_bounds() -> None:
 
 def letters(number: int) -> str:
     return "".join(chr(ord("a") + number // 26**place % 26) for place in range(4))
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("2025-03-03T23:14:12.250000+01:00 nas kernel:", "2025-03-03 23:14:12+01:00"),
+        ("2025-03-03T23:14:12,250000-0530", "2025-03-03 23:14:12-05:30"),
+        ("2025-03-03T23:14:12Z nas kernel:", "2025-03-03 23:14:12+00:00"),
+        ("2025-03-03T23:14:12 nas kernel:", "2025-03-03 23:14:12  "),
+    ],
+)
+def test_a_time_is_shown_as_the_log_has_it(written: str, shown: str) -> None:
+    line = f"{written} blk_update_request: I/O error, dev sdb, sector 1234 op 0x0:(READ)\n"
+    here = NOW.astimezone(timezone(timedelta(hours=9)))
+    diagnosis = diagnose(follow([line.encode()], here), knows_shingled(MODELS, ()))
+    assert len(diagnosis.episodes) == 1
+    assert f"\n{shown}" in triage_text(diagnosis, timezone(timedelta(hours=9)), None)

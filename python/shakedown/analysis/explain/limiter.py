@@ -23,6 +23,8 @@ NEAR: Final = 0.5
 CACHED: Final = 1 / TOUCHED
 """So many times what moving heads could have served: not every request moved them."""
 
+_PARTS: Final[dict[Limiter, Part]] = {"link": "link", "round trip": "round trip"}
+
 _NOT_PAST: Final[dict[Part, float]] = {"drives": 1 / TOUCHED, "link": 1 / PAYLOAD_SHARE, "round trip": 1.1}
 """Up to so many times a ceiling a figure is at it, as near as the ceiling is known: drives to a fifth, a link up to its
 bits on the wire, a round trip as it was measured. What is more went past that part."""
@@ -201,11 +203,26 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
     if limiter == "drives":
         seeks = used["heads"] <= CACHED and _seeks(box, measured.load)
         share = max(used["heads"] if seeks else 0, used["drives"])
-        rest = "" if sure else " Nothing else comes near."
         best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
-        return f"The drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}.{rest}"
-    share = used["link" if limiter == "link" else "round trip"]
-    return f"The {limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
+        told = f"drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}."
+    else:
+        told = (
+            f"{limiter} limits: {_percent(used[_PARTS[limiter]])} of what it allows{_as_known(used[_PARTS[limiter]])}."
+        )
+    return f"The {told}" if sure else f"Most likely the {told}{_of_others(limiter, measured, used)}"
+
+
+def _of_others(limiter: Limiter, measured: Measured, used: dict[Part, float]) -> str:
+    """That no other part comes near one that is half used: only of parts whose ceiling is known."""
+    others = [part for part in ("drives", "link", "round trip") if part != limiter]
+    # Of a modelled box all is known that is around its drives: what has no ceiling is not there.
+    unknown = [f"the {part}" for part in others if part not in used and measured.stated is None]
+    if not unknown:
+        return " Nothing else comes near." if any(part in used for part in others) else ""
+    left_out = f"{' and '.join(unknown)} {'was' if len(unknown) == 1 else 'were'} not given and left out."
+    if len(unknown) == len(others):
+        return f" {left_out[:1].upper()}{left_out[1:]}"
+    return f" Nothing else that is known comes near; {left_out}"
 
 
 def _has_but_caches(measured: Measured) -> bool:
@@ -246,6 +263,8 @@ def _of_the_queue(measured: Measured) -> list[str]:
         return [f"The figures hardly agree: {flying:.0f} in flight by Little's law, {asked} were asked for."]
     if flying < 0.5 * asked:
         return [f"Only {flying:.0f} of {asked} requests were in flight: the host did not keep the box busy."]
+    if asked == 1:
+        return []  # one after the other was asked for, and waits in no queue
     return [f"{flying:.0f} of {asked} requests were in flight (Little's law): they waited in the box, not in the host."]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Final
 
 from shakedown.analysis.triage.drive import Drive
@@ -52,6 +53,8 @@ class Episode:
     longest_absence_s: float = 0.0
     was_gone: bool = False
     is_gone: bool = False
+    zone: tzinfo | None = None
+    """That which the log names with its times, None where it names none."""
     slowest_gbps: float | None = None
     """Of a link that was slowed down."""
     link_is_told: bool | None = None

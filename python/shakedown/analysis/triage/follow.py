@@ -110,6 +110,7 @@ class Follower:
         if episode is None:
             return
         episode.add(sign, self.history.lines, line.clock, line.time_s)
+        episode.zone = episode.zone or line.zone
         if sign.what in ("gave-up", "link-down", "unplugged"):
             drive.is_gone = True
             episode.goes(line.time_s)

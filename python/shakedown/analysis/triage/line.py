@@ -45,13 +45,15 @@ _RFC5424: Final = re.compile(r"^\S{1,255} ([\w./@-]{1,64}) (?:\S{1,128} ){2}(?:-
 class LogLine(NamedTuple):
     """``time_s`` counts from 1970 on the wall clock or from the boot, None where the line has no time.
 
-    ``tag`` is the program that spoke; empty in a log that has no such column, which is the kernel's own.
+    ``tag`` is the program that spoke; empty in a log that has no such column, which is the kernel's own. ``zone`` is
+    the one that the line itself names.
     """
 
     time_s: float | None
     clock: Clock | None
     tag: str
     text: str
+    zone: tzinfo | None = None
 
 
 class LineReader:
@@ -117,13 +119,15 @@ class LineReader:
             when = when + float(fraction or 0) if when is not None else None
         else:
             when = float(found[1])
+        zone = _zone(iso[8]) if iso and iso[8] else None
         rest = text[found.end() :]
         tagged = _TAG.match(rest) or _RFC5424.match(rest)
         # `dmesg --time-format iso` has neither host nor tag: then what looks like a tag is part of the message.
         is_tagged = tagged is not None and (tagged[1] == "kernel" or not _is_kernel_talk(rest))
         message, tag = (rest[tagged.end() :], tagged[1]) if tagged and is_tagged else (rest, "")
         boot = _BOOT.match(message) if tag in ("", "kernel") else None
-        return LogLine(when, "wall" if when is not None else None, tag, message[boot.end() :] if boot else message)
+        message = message[boot.end() :] if boot else message
+        return LogLine(when, "wall" if when is not None else None, tag, message, zone)
 
     def _iso(self, found: re.Match[str]) -> float | None:
         *numbers, fraction, zone = found.groups()

@@ -95,6 +95,20 @@ fn single_parity_changes_places_every_other_mebibyte() {
     assert_eq!((odd[1].member, odd[1].is_parity), (0, false));
 }
 
+/// `vdev_raidz_map_alloc`: each of the two comes with its row. The fourth sector behind a MiB is in row 64 of the last of four
+/// members, the next one in row 65 of the first. Of a block of one sector the other members have nothing.
+#[test]
+fn columns_change_places_with_their_rows_and_only_where_there_is_one_of_parity() {
+    let placed = |parity: u64, sector: u64, sectors: u64| -> Vec<(u32, u64, bool)> {
+        let found = columns(&Geometry::raidz(parity, 4, 12).unwrap(), (1 << 20) + sector * 4 * KIB, sectors * 4 * KIB);
+        assert!(found.iter().all(|column| column.bytes == 4 * KIB));
+        found.iter().map(|column| (column.member, column.offset_bytes / (4 * KIB), column.is_parity)).collect()
+    };
+    assert_eq!(placed(1, 3, 2), [(0, 65, true), (3, 64, false), (1, 65, false)]);
+    assert_eq!(placed(1, 0, 1), [(1, 64, true), (0, 64, false)]);
+    assert_eq!(placed(2, 0, 1), [(0, 64, true), (1, 64, true), (2, 64, false)]);
+}
+
 #[test]
 fn draid_fills_whole_stripes() {
     // draid2 of 8 data: 128 KiB are 4 rows of 8, 4 KiB still takes a row: 10 sectors of 4 KiB.

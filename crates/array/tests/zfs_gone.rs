@@ -167,7 +167,8 @@ fn who_is_gone_before_the_scan_begins_is_missed_from_its_beginning() {
     let plan = raidz(2);
     let after = |member| {
         let healthy = Resilver::healthy(plan.clone(), devices(&plan, NOBODY, 0, FOR_EVER_NS), 0).unwrap();
-        let mut pool = Resilver::after(&healthy, plan.clone(), devices(&plan, member, 0, A_MOMENT_NS), 0).unwrap();
+        let mut pool =
+            Resilver::after(&healthy, plan.clone(), devices(&plan, member, A_MOMENT_NS, A_MOMENT_NS), 0).unwrap();
         answers(&mut pool);
         pool.report()
     };

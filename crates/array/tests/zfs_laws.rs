@@ -6,7 +6,7 @@ mod plan;
 
 use std::collections::BTreeSet;
 
-use array::zfs::{Files, Geometry, Host, Order, Plan, Resilver, Tunables};
+use array::zfs::{write_configuration, Content, Files, Geometry, Host, Order, Plan, Resilver, Tunables};
 use drive::{BlockDevice, Completion, Request, Verb};
 use plain::Plain;
 use plan::{plan, GIB};
@@ -95,6 +95,18 @@ fn what_can_be_allocated_leaves_the_labels_out() {
     assert_eq!(draid.allocatable_bytes(labels + (3 + 2) * 16 * MIB - 4096), 3 * (2 * 5 / 3) * 16 * MIB);
 }
 
+/// Half of the labels and a flush, then the other half: one of them is always whole (`vdev_config_sync`).
+#[test]
+fn a_configuration_is_written_to_half_of_the_labels_at_a_time() {
+    let mut device = Plain::new(GIB);
+    write_configuration(&mut device, GIB, 0);
+    let configuration = |label: u64| (Verb::Write, label + 16 * KIB..label + 128 * KIB);
+    let flush = [(Verb::Flush, 0..0)];
+    let [first, second] = [[0, GIB - 512 * KIB], [256 * KIB, GIB - 256 * KIB]].map(|labels| labels.map(configuration));
+    let expected: Vec<_> = [&first[..], &flush, &second, &flush].concat();
+    assert_eq!(device.asked(), expected);
+}
+
 fn read_bytes(pool: &Resilver<Plain>) -> u64 {
     (0..pool.members().len()).map(|member| pool.members().counters(member).bytes_read).sum()
 }
@@ -158,4 +170,133 @@ fn a_group_leaves_what_the_one_before_has_written_of_the_pool_itself() {
             }
         }
     }
+}
+
+/// `vdev_mirror_load`: a drive whose arm stands where it is to read has least to do, and near it, within a MiB, less than one that has to
+/// go further. Of drives that have as much to do every other 2 MiB are one's.
+#[test]
+fn a_mirror_reads_on_where_an_arm_stands_and_else_by_place() {
+    let mut pool = healthy(&plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted));
+    pool.advance(1_000_000 * US, &mut Vec::new());
+    let mut read = |record: u64| {
+        let reads = |pool: &Resilver<Plain>| [0, 1].map(|member| pool.members().device(member).reads());
+        let before = reads(&pool).map(|reads| reads.len());
+        takes_ns(&mut pool, request(1, Verb::Read, record * RECORD, RECORD));
+        let after = reads(&pool);
+        let member = (0..2).find(|member| after[*member].len() > before[*member]).unwrap();
+        (member, (after[member][before[member]].start - 4 * MIB) / (2 * MIB) % 2)
+    };
+    for record in (0..3000).step_by(499) {
+        let (member, place) = read(record);
+        assert_eq!(member as u64, place, "far from both: {record}");
+    }
+    let (member, _) = read(1000);
+    let (mut going_on, mut near) = ((1001..1040).map(&mut read).collect::<Vec<_>>(), Vec::new());
+    near.extend((1..20).map(|step| read(1039 + 5 * step)));
+    for read in [&mut going_on, &mut near] {
+        assert!(
+            read.iter().all(|read| read.0 == member) && read.iter().any(|read| read.1 != member as u64),
+            "{read:?}"
+        );
+    }
+    for step in 1..20 {
+        let (member, place) = read(1134 + 9 * step);
+        assert_eq!(member as u64, place, "a MiB is not near");
+    }
+}
+
+#[test]
+fn before_anything_fails_nothing_does() {
+    let plan = Plan { second_failure: Some((0, 1000)), ..plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted) };
+    let mut pool = healthy(&plan);
+    pool.advance(20_000_000 * US, &mut Vec::new());
+    let [one, other] = [0, 1].map(|member| pool.members().counters(member).requests);
+    assert_eq!(one, other);
+}
+
+/// Parts of twenty files are rewritten. Right behind them lie their twenty indirect blocks and eight of the pool's own; second copies, and third
+/// ones of the latter, are elsewhere.
+#[test]
+fn a_group_writes_what_names_its_data_right_behind_it() {
+    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let plan = Plan { content: Content { files: Files::Each { bytes: 6 * MIB }, ..small.content }, ..small };
+    let mut pool = healthy(&plan);
+    pool.advance(1_000_000 * US, &mut Vec::new());
+    let before = pool.members().device(0).asked().len();
+    (0..20).for_each(|tag| pool.submit(pool.now_ns(), request(tag, Verb::Write, u64::from(tag) * 6 * MIB, 16 * KIB)));
+    pool.advance(8_000_000 * US, &mut Vec::new());
+    let asked = &pool.members().device(0).asked()[before..];
+    let written = sectors(asked.iter().filter(|(verb, _)| *verb == Verb::Write).map(|(_, range)| range.clone()));
+    assert_eq!(written.len(), 20 * 32 + 2 * 20 + 3 * 8);
+    let record = asked.iter().find(|(verb, range)| *verb == Verb::Write && range.end - range.start >= RECORD);
+    let first = record.expect("records are written").1.start;
+    let begin = (0..).map(|before| first - before * 4096).find(|sector| !written.contains(&(sector - 4096))).unwrap();
+    let behind = (0..).take_while(|sector| written.contains(&(begin + sector * 4096))).count();
+    assert_eq!(behind, 20 * 32 + 20 + 8);
+}
+
+/// `zil_commit`: what was written since the last time, or since a group was, in one block of whole sectors and up to 128 KiB.
+#[test]
+fn the_log_has_what_was_written_since() {
+    let plan = Plan { tunables: Tunables::v2_1(), ..plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted) };
+    let mut pool = healthy(&plan);
+    pool.advance(1_000_000 * US, &mut Vec::new());
+    let mut logged = |writes: &[u64], waits_us: u64| {
+        for bytes in writes {
+            takes_ns(&mut pool, request(1, Verb::Write, 0, *bytes));
+        }
+        pool.advance(pool.now_ns() + waits_us * US, &mut Vec::new());
+        let before = pool.members().device(0).asked().len();
+        takes_ns(&mut pool, request(2, Verb::Flush, 0, 0));
+        let asked = &pool.members().device(0).asked()[before..];
+        asked.iter().map(|(_, range)| range.end - range.start).collect::<Vec<u64>>()
+    };
+    assert_eq!(logged(&[16 * KIB; 4], 0), [64 * KIB]);
+    assert_eq!(logged(&[], 0), []);
+    assert_eq!(logged(&[1000], 0), [4 * KIB]);
+    assert_eq!(logged(&[128 * KIB; 3], 0), [128 * KIB]);
+    assert_eq!(logged(&[16 * KIB], 11_000_000), [], "a group has it");
+}
+
+/// `dsl_dir_tempreserve_impl`: of a pool that is full but for a tenth a 24th of what is left, with a 32nd more, may be dirty.
+#[test]
+fn who_fills_the_last_of_a_pool_waits_though_there_is_memory() {
+    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let content = Content { fill: 0.9, ..small.content };
+    let plan = Plan { tunables: Tunables::v2_1(), content, ..small };
+    let mut pool = healthy(&plan);
+    let shown = plan.geometry.usable_bytes(plan.member_bytes, RECORD, &plan.tunables);
+    let may_be_dirty = (shown + shown / 32 - pool.capacity_bytes()) / 24 / RECORD;
+    pool.advance(1_000_000 * US, &mut Vec::new());
+    let now_ns = pool.now_ns();
+    (0..2000).for_each(|tag| pool.submit(now_ns, request(tag, Verb::Write, u64::from(tag) * RECORD, RECORD)));
+    let mut done = Vec::new();
+    pool.advance(now_ns + 50 * US, &mut done);
+    // A group begins with what there is, and as much again is taken meanwhile.
+    assert!((may_be_dirty..=2 * may_be_dirty + 1).contains(&(done.len() as u64)), "{} of {may_be_dirty}", done.len());
+}
+
+/// A part of a record waits in memory for its group; then all of it is written past that, and the group has nothing left of it.
+#[test]
+fn what_is_written_past_memory_is_written_once() {
+    let plan = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let mut pool = healthy(&plan);
+    pool.advance(1_000_000 * US, &mut Vec::new());
+    takes_ns(&mut pool, request(1, Verb::Write, 5 * RECORD, 16 * KIB));
+    takes_ns(&mut pool, request(2, Verb::Write, 5 * RECORD, RECORD));
+    pool.advance(8_000_000 * US, &mut Vec::new());
+    let writes = pool.members().device(0).writes();
+    assert_eq!(writes.iter().filter(|range| range.end - range.start >= RECORD).count(), 1);
+}
+
+#[test]
+fn what_was_in_memory_is_there_when_a_drive_has_failed() {
+    let plan = Plan { tunables: Tunables::v2_1(), ..plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted) };
+    let mut before = healthy(&plan);
+    before.advance(1_000_000 * US, &mut Vec::new());
+    let read = |record: u64| request(1, Verb::Read, record * RECORD, RECORD);
+    assert!(takes_ns(&mut before, read(7)) > 100 * US);
+    let mut pool = Resilver::after(&before, plan.clone(), members(&plan), before.now_ns()).unwrap();
+    assert!(takes_ns(&mut pool, read(7)) < 50 * US);
+    assert!(takes_ns(&mut pool, read(8)) > 100 * US);
 }

@@ -6,7 +6,7 @@ mod plan;
 
 use std::ops::Range;
 
-use array::zfs::{Geometry, Order, Plan, Report, Resilver};
+use array::zfs::{Content, Geometry, Order, Plan, Report, Resilver, Sampling, Tunables};
 use array::Ended;
 use drive::faults::{Faulty, LatentSectors};
 use drive::{BlockDevice, Request, Status, Verb, SECTOR_BYTES};
@@ -25,15 +25,23 @@ type Device = Faulty<Plain, LatentSectors>;
 /// `bad` is the member with the sector.
 fn devices(plan: &Plan, bad: Option<usize>) -> Vec<Device> {
     let sector = BAD_BYTES / SECTOR_BYTES;
+    devices_with(plan, bad, &(sector..sector + 1), RETRY_NS)
+}
+
+fn devices_with(plan: &Plan, bad: Option<usize>, sectors: &Range<u64>, retry_ns: u64) -> Vec<Device> {
     let device = |member| {
-        let sectors = (bad == Some(member)).then_some(sector..sector + 1);
-        LatentSectors::around(Plain::new(plan.member_bytes), sectors, 0, RETRY_NS)
+        let sectors = (bad == Some(member)).then(|| sectors.clone());
+        LatentSectors::around(Plain::new(plan.member_bytes), sectors, 0, retry_ns)
     };
     (0..plan.geometry.width()).map(device).collect()
 }
 
 fn resilvered(plan: &Plan, bad: Option<usize>) -> (Resilver<Device>, Report) {
-    let mut resilver = Resilver::new(plan.clone(), devices(plan, bad), 0).unwrap();
+    resilvered_of(plan, devices(plan, bad))
+}
+
+fn resilvered_of(plan: &Plan, devices: Vec<Device>) -> (Resilver<Device>, Report) {
+    let mut resilver = Resilver::new(plan.clone(), devices, 0).unwrap();
     resilver.finish();
     let report = resilver.report();
     (resilver, report)
@@ -159,6 +167,11 @@ fn what_is_rebuilt_sequentially_is_lost_as_far_as_a_request_goes() {
         let (member, resilver, report) = found.expect("one of them has a column of what is lost");
         let (failed, later) = from_the_bad(&resilver, member);
         assert!(within(&later, Verb::Read, &failed).is_empty(), "nothing is read again");
+        let written = within(resilver.members().device(NEW).inner().asked(), Verb::Write, &failed);
+        assert!(
+            geometry.width() > 2 || written.is_empty(),
+            "the new drive of a mirror is taken to have it: {written:?}"
+        );
         assert!(within(&later, Verb::Write, &failed).iter().any(|range| range.contains(&BAD_BYTES)), "it is healed");
         assert!(lost_bytes(&report) >= failed.end - failed.start, "{} of {failed:?}", lost_bytes(&report));
         assert!(lost_bytes(&report) > 4 * RECORD_BYTES);
@@ -183,4 +196,47 @@ fn users_are_told_of_the_one_record_alone() {
     let joined = failed.iter().any(|range| range.contains(&BAD_BYTES) && range.end - range.start > RECORD_BYTES);
     assert!(joined, "amid others");
     assert_eq!(answers.iter().filter(|answer| answer.status != Status::Good).count(), 1);
+}
+
+/// A drive that fails takes the second parity with it, and the sector is one too many.
+#[test]
+fn what_a_failed_drive_lacks_is_no_redundancy() {
+    let plan = plan(Geometry::raidz(2, 6, 12).unwrap(), Order::Sorted);
+    let lost = |second_failure| lost_bytes(&resilvered(&Plan { second_failure, ..plan.clone() }, Some(4)).1);
+    assert_eq!([lost(None), lost(Some((3, 0)))], [0, RECORD_BYTES]);
+}
+
+/// A command of thirty columns that fails is thirty errors and one: it takes fifteen seconds until the drive is set faulty, and no second one.
+#[test]
+fn each_request_of_a_command_that_fails_is_an_error() {
+    let small = plan(Geometry::raidz(2, 6, 12).unwrap(), Order::Sorted);
+    let plan = Plan { member_bytes: 8 << 30, content: Content { fill: 0.9, ..small.content }, ..small };
+    let sector = BAD_BYTES / SECTOR_BYTES;
+    let (resilver, report) = resilvered_of(&plan, devices_with(&plan, Some(4), &(sector..sector + 1), RETRY_NS));
+    let (failed, _) = from_the_bad(&resilver, 4);
+    assert!(failed.end - failed.start > 10 * 7 * 4096, "{failed:?}");
+    let faulted: Vec<bool> = report.outcome.members.iter().map(|member| member.is_faulted).collect();
+    assert_eq!(faulted, [false, false, false, false, true, false]);
+    assert!(report.outcome.members[4].failed_at_ns.is_some_and(|at_ns| at_ns > 15_000_000_000));
+}
+
+/// Of one parity all is lost once a second drive cannot be read at all: in a sample, too, it is all.
+#[test]
+fn what_a_sample_loses_stands_for_the_whole() {
+    let tunables = Tunables { faults_errors: false, ..Tunables::v2_3() };
+    for (geometry, order) in
+        [(Geometry::raidz(1, 4, 12).unwrap(), Order::Sorted), (Geometry::mirror(2, 12).unwrap(), Order::Sequential)]
+    {
+        let small = plan(geometry, order);
+        let sampling = Sampling { records: 1, window_records: 100, first_records: 0 };
+        let content = Content { fill: 0.9, ..small.content };
+        let plan = Plan { tunables, sampling, content, member_bytes: 60 << 30, ..small };
+        let bad = 0;
+        let all = 0..plan.member_bytes / SECTOR_BYTES;
+        let (resilver, report) = resilvered_of(&plan, devices_with(&plan, Some(bad), &all, 0));
+        assert!(resilver.is_sampled());
+        let off = lost_bytes(&report) as f64 / resilver.capacity_bytes() as f64;
+        assert!((0.95..1.05).contains(&off), "{order:?}: {off}");
+        assert!(order == Order::Sorted || report.records == 0);
+    }
 }

@@ -63,9 +63,10 @@ fn a_scan_makes_way_for_a_group_that_users_have_filled() {
     let content = Content { fill: 0.5, ..small.content };
     let host = Host { memory_bytes: GIB, ..Host::default() };
     let plan = Plan { member_bytes: 20 * GIB, content, host, ..small };
-    let groups = |kicks_ahead: bool| {
+    let groups = |kicks_ahead: bool, memory_bytes: u64| {
         let tunables = Tunables { kicks_ahead, ..Tunables::v2_3() };
-        let mut resilver = Resilver::new(Plan { tunables, ..plan.clone() }, devices(&plan), 0).unwrap();
+        let host = Host { memory_bytes, ..host };
+        let mut resilver = Resilver::new(Plan { tunables, host, ..plan.clone() }, devices(&plan), 0).unwrap();
         for record in 0..2000 {
             ask(&mut resilver, Verb::Write, record);
             pass(&mut resilver, S / 62);
@@ -73,8 +74,8 @@ fn a_scan_makes_way_for_a_group_that_users_have_filled() {
         assert!(!resilver.is_over());
         resilver.members().device(0).asked().iter().filter(|(verb, _)| *verb == Verb::Flush).count() / 2
     };
-    let (with, without) = (groups(true), groups(false));
-    assert!(with > without, "{with} groups and {without}");
+    let (with, without, unhurried) = (groups(true, GIB), groups(false, GIB), groups(false, 8 * GIB));
+    assert!(with > without && without > unhurried, "{with} groups, {without}, and with room for all {unhurried}");
 }
 
 /// The scan's writes of a large read: one by one while somebody waits for more than data, else all but two in one request. What is to

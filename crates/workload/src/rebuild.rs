@@ -261,6 +261,32 @@ mod tests {
         assert!(order.history_matters());
     }
 
+    #[test]
+    fn a_rebuild_with_a_fault_anywhere_is_not_sampled() {
+        let gone = "format_version = 1\n[[faults]]\nkind = \"gone\"\nfrom_s = 5\nfor_s = 1\n";
+        for member in 0..4 {
+            let mut order = order();
+            order.faults[member] = Some(Faults::parse(gone).unwrap());
+            assert!(order.history_matters(), "{member}");
+        }
+    }
+
+    /// Whichever it is: before it there was another one, like its neighbour.
+    #[test]
+    fn a_mount_is_the_same_whoever_is_put_in_later() {
+        let mut order = order();
+        (order.options.journal_at_bytes, order.options.mounted_before_ns) = (Some(1 << 30), 2_000_000_000);
+        order.load = Some("[users]\nrw=randwrite\nbs=16k\n".into());
+        let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        let mounted = [3, 99].map(|seed| {
+            let mut order = order.clone();
+            order.drives[3] = Drive::new(&profile, seed);
+            let (drives, begins_ns) = order.mounted().unwrap();
+            (format!("{:?}", &drives[..3]), begins_ns)
+        });
+        assert!(mounted[0] == mounted[1]);
+    }
+
     /// A new drive was not there yet.
     #[test]
     fn a_mount_leaves_the_new_drive_alone() {

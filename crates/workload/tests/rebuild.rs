@@ -149,6 +149,24 @@ fn users_slow_the_rebuild_and_feel_it() {
     assert!(felt_ns.abs_diff(busy.outcome.duration_ns) < 1_000_000_000, "{felt_ns} {}", busy.outcome.duration_ns);
 }
 
+/// However little they would ask for elsewhere.
+#[test]
+fn users_go_on_as_long_as_the_rebuild_does() {
+    let bytes = drive(CONVENTIONAL, 1000, 9).capacity_bytes();
+    for job in ["[users]\nrw=randread\nbs=16k\nnumber_ios=20\n", "[users]\nrw=read\nbs=16k\nsize=1m\n"] {
+        let mut order = Order { load: Some(job.into()), ..order(drive(CONVENTIONAL, 1000, 9), bytes) };
+        order.drives = (0..4).map(|seed| drive(CONVENTIONAL, 1000, seed)).collect();
+        let report = rebuild(&order).unwrap();
+        let felt_ns: u64 = report.during.iter().map(|row| row.duration_ns).sum();
+        assert!(
+            felt_ns.abs_diff(report.outcome.duration_ns) < 1_000_000_000,
+            "{felt_ns} {}",
+            report.outcome.duration_ns
+        );
+        assert!(report.during.iter().map(|row| row.count).sum::<u64>() > 100, "more than the jobs have to ask");
+    }
+}
+
 /// What users ask for is what fio asks for of the same job: seeds differ in all else.
 #[test]
 fn users_with_a_seed_of_their_own_ask_for_what_fio_asks_for() {

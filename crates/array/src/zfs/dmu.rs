@@ -217,7 +217,7 @@ impl<D: BlockDevice> Resilver<D> {
         if let Some(bytes) = unlogged.filter(|bytes| *bytes > 0) {
             self.users.bios.get_mut(number).left = 1;
             let slot = self.pool.places.borrow();
-            self.write_for(number, slot, bytes.min(LOG_BYTES).next_multiple_of(self.pool.geometry.sector_bytes()));
+            self.write_for(number, slot, bytes.min(LOG_BYTES));
             return;
         }
         let Bio { tag, status, .. } = *self.users.bios.get(number);

@@ -96,14 +96,35 @@ pub(super) fn group_ends(
 mod tests {
     use super::*;
 
+    fn written(file_records: u64) -> Written {
+        let files = if file_records < u64::MAX { Lengths { long: 0, each: file_records } } else { Lengths::ONE };
+        Written { files, record_bytes: 128 << 10 }
+    }
+
     /// Of a mirror of 4 GB in which 14 metaslabs of 256 MiB are: 1188 records of which nothing is written.
     fn of_mirror(file_records: u64) -> Vec<u64> {
-        let lengths = if file_records < u64::MAX { Lengths { long: 0, each: file_records } } else { Lengths::ONE };
-        let files = Written { files: lengths, record_bytes: 128 << 10 };
+        let files = written(file_records);
         let shown = (14 << 28) - (128_u64 << 20);
         let room = |written: u64| (shown + shown / 32 - written * files.record_bytes) / 24;
         let ends = group_ends(files, 7, (2048 << 20) / 10, room, &mut sim::stream(1, "groups"));
         std::iter::once(0).chain(ends.clone()).zip(ends).map(|(begin, end)| end - begin).collect()
+    }
+
+    /// Whole files or not, each has as many indirect blocks as name all of it, of 128 KiB in memory as a record is; five levels are above.
+    #[test]
+    fn each_file_that_is_touched_has_its_names_dirty() {
+        let blocks = |file_records, records: Range<u64>| written(file_records).dirty_bytes(&records) >> 17;
+        assert_eq!([0..0, 95..96, 95..97, 96..97].map(|records| blocks(48, records)), [0, 1 + 6, 2 + 7, 1 + 6]);
+        assert_eq!(blocks(1500, 0..1500), 1500 + 2 + 5);
+        // Of one file what names the second 1024 is another block, and there is one above both.
+        assert_eq!([0..1024, 1000..1025].map(|records| blocks(u64::MAX, records)), [1024 + 1 + 5, 25 + 3 + 5]);
+    }
+
+    #[test]
+    fn who_was_woken_ends_a_file_that_was_begun() {
+        let until = |file_records, record| written(file_records).woken_until(record);
+        assert_eq!([95, 96, 97].map(|record| until(48, record)), [96, 96, 144]);
+        assert_eq!([until(u64::MAX, 1180), until(200, 210)], [1180 + 105, 210 + 105]);
     }
 
     /// As the births of blocks show them in pools of the lab's, in each of several seeds' but for the fourth. The fourth is kicked some records sooner

@@ -201,4 +201,12 @@ mod tests {
         assert_eq!([of(8, 128 << 10), of(33, 128 << 10), of(34, 128 << 10), of(250, 128 << 10)], [1, 1, 2, 8]);
         assert_eq!([of(8, 4 << 10), of(250, 16 << 20)], [4, 1]);
     }
+
+    /// Six of ten children without the spare have a column of each block, or four of eight.
+    #[test]
+    fn a_draid_has_more_children_than_a_group_has_columns() {
+        let of = |data, children, spares| Geometry::draid(2, data, children, spares, 12).unwrap();
+        let blocks = [of(4, 11, 1), of(2, 9, 1), of(4, 6, 0)].map(|draid| draid.blocks_per_column(128 << 10));
+        assert_eq!(blocks, [2, 2, 1]);
+    }
 }

@@ -232,6 +232,36 @@ mod tests {
         assert_eq!((hole(1), hole(2)), (4 << 10, 4 << 10));
     }
 
+    /// Over two rounds, from one record to the next.
+    #[test]
+    fn what_is_summed_up_is_what_lies_before_each_record() {
+        let (groups, _) = raidz(48);
+        let (mut held, records) = (0, 2 * groups.records + 100);
+        for record in 1..=records {
+            held += u64::from(groups.is_held_before(record));
+            assert_eq!(groups.held(record), held, "{record}");
+        }
+        assert!(held > 100);
+        for many in [1, 500, 2000, 5000] {
+            let most = (0..groups.records).map(|first| groups.free_between(first, first + many)).max();
+            assert_eq!(Some(groups.most_free_among(many)), most, "{many}");
+        }
+    }
+
+    /// A mirror, where a block of 4 KiB takes as much, and a thousand records may be dirty. The first group has 760: 16 blocks of its own, one of
+    /// dnodes, and 32 KiB of names. The second goes on to about 1650: 14 and 1, 44 KiB of the first 1024 names, 28 of the others, and since there are two
+    /// of these, one above.
+    #[test]
+    fn a_file_of_more_records_than_a_block_has_pointers_has_a_block_above() {
+        let written = Written { files: Lengths::ONE, record_bytes: 128 << 10 };
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let groups = Groups::new(&geometry, written, 1000 << 17, |_| 1 << 60, &mut sim::stream(1, "groups"));
+        let second = 760 + groups.left(760);
+        assert!((1640..1670).contains(&second), "{second}");
+        let blocks = [(0, 760), (760, second)].map(|(first, record)| groups.free_between(first, record) >> 12);
+        assert_eq!(blocks, [16 + 1 + 8, 14 + 1 + 11 + 7 + 1]);
+    }
+
     #[test]
     fn of_an_aged_pool_nothing_is_known() {
         assert_eq!((Groups::unknown().left(5), Groups::unknown().free_between(0, 1 << 40)), (u64::MAX - 5, 0));

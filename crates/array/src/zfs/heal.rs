@@ -340,3 +340,128 @@ impl<D: BlockDevice> Resilver<D> {
         self.end_flight(number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use drive::Drive;
+
+    use super::super::example::{drives, plan};
+    use super::super::order::Walk;
+    use super::super::{Geometry, Plan, Sampling, Tunables};
+    use super::*;
+    use crate::Outcome;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Gone through to its end; the most blocks and bytes that were in flight.
+    fn gone_through(plan: &Plan) -> (Resilver<Drive>, u64, u64) {
+        let mut resilver = Resilver::new(plan.clone(), drives(plan), 0).unwrap();
+        let (mut flows, mut bytes) = (0, 0);
+        while !resilver.is_over() {
+            resilver.pass(u64::MAX);
+            (flows, bytes) = (flows.max(resilver.flight_flows), bytes.max(resilver.flight_bytes));
+        }
+        (resilver, flows, bytes)
+    }
+
+    fn mirror(order: Order) -> Plan {
+        plan(Geometry::mirror(2, 12).unwrap(), order, 2 << 30)
+    }
+
+    #[test]
+    fn no_more_is_in_flight_than_may_be_and_not_much_less() {
+        let old = Plan { tunables: Tunables::v0_6(), ..mirror(Order::Blocks) };
+        assert_eq!(gone_through(&old).1, 32);
+        let new =
+            Plan { tunables: Tunables { scan_vdev_limit_bytes: 2 * MIB, ..Tunables::v2_3() }, ..mirror(Order::Sorted) };
+        let bytes = gone_through(&new).2;
+        assert!((2 * MIB..2 * MIB + (128 << 10)).contains(&bytes), "{bytes}");
+        // Nine drives, and segments of a MiB of data, with parity thrice as long, which does not count.
+        let draid = plan(Geometry::draid(3, 1, 9, 0, 12).unwrap(), Order::Sequential, 2 << 30);
+        let tunables = Tunables { rebuild_vdev_limit_bytes: MIB, ..Tunables::v2_3() };
+        let bytes = gone_through(&Plan { tunables, ..draid }).2;
+        assert!((9 * MIB..10 * MIB).contains(&bytes), "{bytes}");
+    }
+
+    /// Of all blocks: what they take, their records, and what the lost drive has of them.
+    fn there_is(plan: &Plan, pool: &super::super::pool::Pool) -> [f64; 3] {
+        let mut walk = Walk::new(pool, plan.order, &plan.tunables, &plan.host);
+        walk.go_to(0, 0, walk.steps(pool), pool);
+        let (mut columns, mut all) = (Vec::new(), [0.0; 3]);
+        while let Some(work) = walk.next(pool) {
+            columns.clear();
+            let (allocated, records) = match work {
+                Work::Block { offset_bytes, bytes, records, .. } => {
+                    pool.geometry.columns(offset_bytes, bytes, &mut columns);
+                    (pool.geometry.allocated_bytes(bytes), records)
+                }
+                Work::Segment { offset_bytes, allocated, records } => {
+                    pool.geometry.segment_columns(offset_bytes, allocated, &mut columns);
+                    (allocated, records)
+                }
+            };
+            let lost = columns.iter().filter(|column| column.member as usize == plan.lost).map(|column| column.bytes);
+            let lost = lost.sum::<u64>();
+            all = [all[0] + allocated as f64, all[1] + records as f64 * f64::from(lost > 0), all[2] + lost as f64];
+        }
+        all
+    }
+
+    #[test]
+    fn a_report_on_the_way_is_of_all_until_then() {
+        let plan = mirror(Order::Sorted);
+        let mut resilver = Resilver::new(plan.clone(), drives(&plan), 0).unwrap();
+        while resilver.is_to_begin() {
+            resilver.pass(u64::MAX);
+        }
+        let before = resilver.members().counters(0).bytes_read;
+        while resilver.tally.done_records < 1000.0 {
+            resilver.pass(u64::MAX);
+        }
+        let reported = resilver.report().outcome.members[0].counters.bytes_read;
+        assert_eq!(reported, resilver.members().counters(0).bytes_read - before);
+        assert!(reported >= 1000 << 17);
+    }
+
+    /// Of a wide raidz every other block has nothing on the lost drive. Little is in flight, so that a sample of small pools is one.
+    #[test]
+    fn all_is_examined_and_what_was_lost_is_made_anew_also_where_a_part_stands_for_it() {
+        let little = Tunables { scan_vdev_limit_bytes: MIB, ..Tunables::v2_3() };
+        let old = Plan { tunables: Tunables::v0_6(), ..mirror(Order::Blocks) };
+        let wide = plan(Geometry::raidz(1, 60, 12).unwrap(), Order::Sorted, 1 << 29);
+        let draid = plan(Geometry::draid(1, 4, 15, 0, 12).unwrap(), Order::Sequential, 2 << 30);
+        goes_through_all(&draid, 1e-9);
+        for (plan, larger) in [(old, 20), (mirror(Order::Sorted), 20), (Plan { tunables: little, ..wide }, 5)] {
+            goes_through_all(&plan, 1e-9);
+            let sampling = Sampling { records: 1, window_records: 20, first_records: 0 };
+            goes_through_all(&Plan { sampling, member_bytes: plan.member_bytes * larger, ..plan }, 0.03);
+        }
+    }
+
+    /// To within so much of each sum.
+    fn goes_through_all(plan: &Plan, off: f64) {
+        let (resilver, ..) = gone_through(plan);
+        let (tally, [allocated, records, lost]) = (&resilver.tally, there_is(plan, &resilver.pool));
+        let found = [
+            (tally.examined_bytes, allocated),
+            (tally.issued_bytes + tally.skipped_bytes, allocated),
+            (tally.done_records, records),
+            (tally.done_bytes, lost),
+        ];
+        let what = format!("{:?} of {}", plan.order, plan.geometry.width());
+        assert!(found.iter().all(|(one, other)| (one / other - 1.0).abs() < off), "{what}: {found:?}");
+        let is_sampled = plan.sampling != Sampling::NONE;
+        assert_eq!([resilver.is_sampled(), resilver.clock.deviation_ns() > 0.0], [is_sampled; 2], "{what}");
+        let Outcome { members, duration_ns, progress, .. } = resilver.report().outcome;
+        let awaited: f64 = members.iter().map(|member| member.awaited).sum();
+        assert!(awaited <= 1.0, "{what}: {awaited}");
+        let busiest =
+            members.iter().map(|member| member.counters.busy_ns).max().unwrap_or(0) as f64 / duration_ns as f64;
+        assert!((0.3..1.01).contains(&busiest), "{what}: {busiest}");
+        // Of a whole one as often as a 240th of all records is made anew, which is not all, and less often where many are done at once; of a
+        // sample with each window.
+        let looks = if is_sampled { 16.0 } else { 240.0 * records / resilver.pool.records as f64 };
+        let found = progress.points.len() as f64;
+        assert!((0.75 * looks..1.1 * looks + 6.0).contains(&found), "{what}: {found} for {looks}");
+    }
+}

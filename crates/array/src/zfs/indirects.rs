@@ -367,4 +367,29 @@ mod tests {
             }
         }
     }
+
+    /// 512 bytes and 41 for each pointer, in whole sectors.
+    #[test]
+    fn what_they_take_grows_with_their_pointers() {
+        let geometry = Geometry::mirror(2, 9).unwrap();
+        let bytes = [48, 160, 640, 1024].map(|records| Size::of(&geometry, records).bytes);
+        assert_eq!(bytes, [5, 14, 53, 83].map(|sectors| sectors * 512));
+    }
+
+    /// OpenZFS fills one and goes on in the next: 1024 of 1500 names take 44 KiB and the others 20, here two halves 32 each.
+    #[test]
+    fn a_file_of_more_names_than_one_has_room_for_has_several_that_take_as_much() {
+        let all = of(0, 1500, 3000, 1);
+        let Size { records, allocated, .. } = all.size(0);
+        assert_eq!((records, all.per_file, all.count()), (750, 2, 4));
+        let one_by_one = [1024, 1500].map(|records| Size::allocated_naming(&Geometry::mirror(2, 12).unwrap(), records));
+        assert_eq!((one_by_one, 2 * allocated), ([44 << 10, 20 << 10], 64 << 10));
+    }
+
+    #[test]
+    fn the_last_one_is_full_or_has_what_is_left() {
+        let geometry = Geometry::mirror(2, 12).unwrap();
+        let kib = [0, 1, 1024, 1025].map(|records| Size::allocated_naming(&geometry, records) >> 10);
+        assert_eq!(kib, [0, 4, 44, 4]);
+    }
 }

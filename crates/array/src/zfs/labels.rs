@@ -56,3 +56,26 @@ pub fn write_configuration<D: BlockDevice>(device: &mut D, member_bytes: u64, mu
     }
     now_ns
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    /// `vdev_label.c`: labels 0 and 2, then 1 and 3, of 256 KiB each: a boot header at 8 KiB, the configuration at 16, uberblocks from 128 on.
+    #[test]
+    fn two_labels_are_at_each_end_and_every_other_is_written_first() {
+        let (bytes, mut new) = (1 << 30, whole_labels(1 << 30));
+        let begins = [0, 256 * KIB, bytes - 512 * KIB, bytes - 256 * KIB];
+        let at = |label: usize, kib: u64, long: u64| (begins[label] + kib * KIB, long * KIB);
+        assert_eq!(configurations(bytes, 0), [0, 2].map(|label| at(label, 16, 112)));
+        assert_eq!(configurations(bytes, 1), [1, 3].map(|label| at(label, 16, 112)));
+        let mut all = uberblocks(bytes);
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3].map(|label| at(label, 128, 4)));
+        new.sort_unstable();
+        let whole = [0, 1, 2, 3].map(|label| [at(label, 8, 8), at(label, 16, 112), at(label, 128, 128)]);
+        assert_eq!(new, whole.concat());
+    }
+}

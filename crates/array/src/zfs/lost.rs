@@ -65,3 +65,45 @@ impl<D: BlockDevice> Resilver<D> {
         missing <= self.pool.geometry.redundancy()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use drive::Drive;
+
+    use super::super::example::{drives, plan};
+    use super::super::{Geometry, Order, Tunables};
+    use super::*;
+
+    fn raidz(parity: u64) -> Resilver<Drive> {
+        let plan = plan(Geometry::raidz(parity, 5, 12).unwrap(), Order::Sorted, 1 << 30);
+        Resilver::new(plan.clone(), drives(&plan), 0).unwrap()
+    }
+
+    /// Each request counts, and the command that was made of several as well (`zio_vdev_io_done` of the aggregate): three commands of
+    /// three are twelve errors, of which ten are too many.
+    #[test]
+    fn a_command_of_several_requests_is_an_error_more() {
+        let due = |commands: &[usize]| {
+            let mut resilver = raidz(2);
+            commands.iter().for_each(|requests| resilver.note_errors(3, *requests));
+            resilver.faults_due.len()
+        };
+        assert_eq!([due(&[3, 3]), due(&[3, 3, 3]), due(&[1; 9]), due(&[1; 10])], [0, 1, 0, 1]);
+        let mut old = raidz(2);
+        old.plan.tunables = Tunables::v0_6();
+        old.note_errors(3, 100);
+        assert!(old.faults_due.is_empty());
+    }
+
+    /// `vdev_dtl_required`: beside the drive that is being filled one of two parities may go, the only one may not.
+    #[test]
+    fn who_errs_too_often_stays_where_nothing_else_has_what_it_has() {
+        for (parity, role) in [(1, Role::Good), (2, Role::Dead)] {
+            let mut resilver = raidz(parity);
+            resilver.faults_due.push((0, 3));
+            resilver.fault_when_due();
+            assert_eq!((resilver.roles[3], resilver.tally.is_faulted[3]), (role, role == Role::Dead));
+            assert!(resilver.survives());
+        }
+    }
+}

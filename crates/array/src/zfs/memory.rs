@@ -103,6 +103,42 @@ mod tests {
         assert!(new.has_for_read(1) && !new.has_for_read(2));
     }
 
+    /// `dbuf_cache_shift`: a 32nd of what the cache aims at, which is a 32nd of 16 GiB at least, and what has gone through it with 32 MiB more.
+    #[test]
+    fn a_32nd_of_the_cache_keeps_what_was_just_written() {
+        let kept = |written_bytes, takes_in| {
+            let host = Host { memory_bytes: 16 << 30, ..Host::default() };
+            let mut memory = Memory::new(&host, &Tunables::v2_3(), 128 << 10, written_bytes);
+            (0..takes_in).for_each(|record| _ = memory.takes_in(record));
+            (0..4000).for_each(|record| memory.synced(record));
+            (0..4000).filter(|record| memory.dbufs.contains(record)).count()
+        };
+        assert_eq!([kept(0, 0), kept(4 << 30, 0), kept(4 << 30, 1)], [128, 1032, 1032]);
+        // 8192 records are a GiB.
+        assert_eq!([kept(0, 8192), kept(64 << 30, 0)], [264, 2048]);
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_makes_room() {
+        let host = Host { memory_bytes: 2 << 30, cache_bytes: Some(64 << 20), ..Host::default() };
+        let mut old = Memory::new(&host, &Tunables::v2_1(), 128 << 10, 0);
+        (0..512).for_each(|record| _ = old.takes_in(record));
+        assert!(old.has_for_read(0) && !old.has_for_read(512), "512 of them are 64 MiB");
+        assert!(old.has_for_read(0) && !old.has_for_read(1));
+    }
+
+    #[test]
+    fn what_was_written_past_it_is_not_read_from_it() {
+        for tunables in [Tunables::v2_1(), Tunables::v2_3()] {
+            let mut memory = memory(tunables);
+            memory.takes_in(1);
+            memory.synced(1);
+            assert!(memory.has_for_read(1));
+            memory.drop_record(1);
+            assert!(!memory.has_for_read(1));
+        }
+    }
+
     #[test]
     fn names_fit_into_a_quarter_of_the_cache() {
         let of_a_gib = memory(Tunables::v2_3());

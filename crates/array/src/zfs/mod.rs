@@ -15,6 +15,8 @@ mod dmu;
 mod draid;
 mod draid_maps;
 mod errors;
+#[cfg(test)]
+mod example;
 mod files;
 mod filling;
 mod flow;

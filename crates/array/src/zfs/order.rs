@@ -220,14 +220,13 @@ impl Walk {
         }
     }
 
-    /// How many steps from this one on are of slots that follow each other.
+    /// How many steps from this one on may be of slots that follow each other. Of those behind the first a slot between two that
+    /// were held then has nothing old.
     fn in_one_piece(&self, pool: &Pool, step: u64) -> u64 {
-        match step.checked_sub(pool.records) {
-            None => (pool.records.min(self.limit()) - step).min(pool.records - pool.record_by_place(step)),
-            Some(number) => {
-                let slots = &self.beyond[number as usize..(self.limit() - pool.records) as usize];
-                slots.iter().zip(slots[0]..).take_while(|(slot, expected)| *slot == expected).count() as u64
-            }
+        if step < pool.records {
+            (pool.records.min(self.limit()) - step).min(pool.records - pool.record_by_place(step))
+        } else {
+            self.limit() - step
         }
     }
 
@@ -335,6 +334,144 @@ mod tests {
         assert_eq!(with_both.count(), 3 * pool.kept().len());
     }
 
+    fn fresh(fill: f64, files: Files) -> Pool {
+        let content = Content { record_bytes: 128 << 10, fill, run_records: None, files };
+        let mut pool =
+            Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
+        pool.gather_second_copies();
+        pool
+    }
+
+    /// All that comes of a part, which begins to count at a halt.
+    fn part(pool: &Pool, order: Order, first: u64, halt: u64, end: u64) -> Vec<Work> {
+        let mut walk = Walk::new(pool, order, &Tunables::v2_3(), &Host::default());
+        walk.go_to(first, halt, end, pool);
+        std::iter::from_fn(|| walk.next(pool)).collect()
+    }
+
+    fn begins(work: &Work) -> u64 {
+        match work {
+            Work::Block { offset_bytes, .. } | Work::Segment { offset_bytes, .. } => *offset_bytes,
+        }
+    }
+
+    fn records(work: &Work) -> u64 {
+        match work {
+            Work::Block { records, .. } | Work::Segment { records, .. } => *records,
+        }
+    }
+
+    #[test]
+    fn who_goes_by_place_meets_records_from_the_beginning_to_the_end_and_no_segment_in_two_metaslabs() {
+        let (each, beside) = (Files::Each { bytes: 6 << 20 }, Files::BehindUsers { bytes: 1 << 20 });
+        for (fill, files) in [(0.4, Files::One), (0.4, each), (0.4, beside), (0.7, Files::One), (1.0, Files::One)] {
+            let pool = fresh(fill, files);
+            for order in [Order::Sorted, Order::Sequential] {
+                let mut works = part(&pool, order, 0, 0, pool.records);
+                for work in &works {
+                    if let Work::Segment { offset_bytes, allocated, .. } = work {
+                        assert!(pool.are_in_one_metaslab(*offset_bytes, offset_bytes + allocated - 1), "{work:?}");
+                    }
+                }
+                works.retain(|work| records(work) > 0);
+                assert!(works.windows(2).all(|pair| begins(&pair[0]) < begins(&pair[1])), "{fill} {order:?}");
+            }
+        }
+    }
+
+    /// `bp2sio`, `zio_vdev_io_start`: what is kept twice comes once for each copy, and each time with the other.
+    #[test]
+    fn each_copy_of_what_names_records_comes_with_the_other() {
+        let pool = fresh(0.4, Files::One);
+        let works = part(&pool, Order::Sorted, 0, 0, pool.records);
+        let pair = |work: &Work| match work {
+            Work::Block { offset_bytes, records: 0, others: [Some(other), None], .. } => Some([*offset_bytes, *other]),
+            _ => None,
+        };
+        let mut found: Vec<[u64; 2]> = works.iter().filter_map(pair).collect();
+        let both = |[one, other]: [u64; 2]| [[one, other], [other, one]];
+        let mut expected: Vec<[u64; 2]> =
+            (0..pool.indirects.count()).flat_map(|one| both(pool.indirect_offsets(one))).collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    /// A window stands for itself alone: of what lies elsewhere, for the pool as a whole, nothing comes with it.
+    #[test]
+    fn nothing_reaches_over_a_halt_and_what_is_of_the_whole_comes_with_the_whole() {
+        let pool = fresh(0.4, Files::Each { bytes: 6 << 20 });
+        for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
+            let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &Host::default());
+            walk.go_to(0, 50, 117, &pool);
+            let mut before = 0;
+            while !walk.is_beyond_halt() {
+                before += walk.next(&pool).as_ref().map_or(0, records);
+            }
+            let behind: u64 = std::iter::from_fn(|| walk.next(&pool)).map(|work| records(&work)).sum();
+            assert_eq!((before, behind), (50, 67), "{order:?}");
+        }
+        let own: Vec<u64> = pool.kept().into_iter().flatten().collect();
+        let kept = |first, halt, end| {
+            let works = part(&pool, Order::Sorted, first, halt, end);
+            works.iter().filter(|work| own.contains(&begins(work))).count()
+        };
+        let of_the_beginning = own.iter().filter(|offset| **offset < pool.record_offset(100)).count();
+        assert_eq!([kept(0, 0, 100), kept(0, 10, 100)], [of_the_beginning, 0]);
+        assert_eq!(kept(0, 0, pool.records), own.len());
+    }
+
+    /// Second copies lie behind the first metaslab: who has begun there has met all of them, who has not meets those of what it goes through.
+    #[test]
+    fn second_copies_come_once() {
+        let pool = fresh(0.4, Files::One);
+        let all: Vec<u64> = (0..pool.indirects.count()).map(|one| pool.indirect_offsets(one)[1]).collect();
+        let each = pool.records_per_metaslab;
+        let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &Host::default());
+        let mut seconds = |first, halt, end| {
+            walk.go_to(first, halt, end, &pool);
+            let works = std::iter::from_fn(|| walk.next(&pool));
+            works.filter(|work| all.contains(&begins(work))).count() as u64
+        };
+        let of_a_metaslab = pool.indirects.of(each);
+        assert_eq!(seconds(2 * each - 10, 2 * each - 5, 2 * each + 10), of_a_metaslab);
+        assert_eq!(seconds(0, 0, each + 10), pool.indirects.count());
+        assert_eq!(seconds(2 * each - 10, 2 * each - 5, 2 * each + 10), 0);
+    }
+
+    /// Sorted is what was found first, in the order in which pointers name it, until memory is full.
+    #[test]
+    fn a_batch_is_of_what_pointers_name_first() {
+        let content = Content { record_bytes: 128 << 10, fill: 0.3, run_records: Some(5), files: Files::One };
+        let pool =
+            Pool::new(Geometry::mirror(2, 12).unwrap(), 100 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
+        let host = Host { memory_bytes: 8 << 20, ..Host::default() };
+        let mut walk = Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &host);
+        assert_eq!((walk.batches, walk.batch_runs), (2, 24_672));
+        walk.go_to(0, 0, walk.steps(&pool) / 2, &pool);
+        let mut found: Vec<u64> = std::iter::from_fn(|| walk.next(&pool)).map(|work| begins(&work)).collect();
+        let mut expected: Vec<u64> = (0..5 * walk.batch_runs).map(|record| pool.record_offset(record)).collect();
+        assert!(found.is_sorted());
+        expected.sort_unstable();
+        found.dedup();
+        assert_eq!(found, expected);
+    }
+
+    /// `dsl_scan_should_clear`: of sectors of 512 bytes a twentieth of 1 + 1/6 of what they take, names included, has room for more than a fifth.
+    #[test]
+    fn a_sort_takes_no_more_than_a_twentieth_of_what_is_allocated() {
+        let content = Content { record_bytes: 512, fill: 0.5, run_records: Some(1), files: Files::One };
+        let pool = Pool::new(Geometry::mirror(2, 9).unwrap(), 1 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
+        let batches = |memory_bytes| {
+            let host = Host { memory_bytes, ..Host::default() };
+            Walk::new(&pool, Order::Sorted, &Tunables::v2_3(), &host).batches
+        };
+        let sorted_bytes = pool.records * 136;
+        let twentieth = pool.allocated_bytes() / 20;
+        assert!((4 * twentieth..5 * twentieth).contains(&sorted_bytes), "{sorted_bytes} of {twentieth}");
+        assert_eq!(batches(16 << 30), 5);
+    }
+
     /// A file's end does not cut a segment: a rebuild knows what is allocated, and not of what.
     #[test]
     fn what_lies_in_one_piece_is_cut_into_whole_segments() {
@@ -375,7 +512,9 @@ mod tests {
         let host = Host { memory_bytes: 8 << 20, ..Host::default() };
         let of_users = Files::BehindUsers { bytes: 3 << 20 };
         for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
-            for (run_records, files) in [(None, Files::One), (Some(5), Files::One), (None, of_users)] {
+            for (run_records, files) in
+                [(None, Files::One), (Some(5), Files::One), (Some(7), Files::One), (None, of_users)]
+            {
                 let geometry = Geometry::mirror(2, 12).unwrap();
                 let content = Content { record_bytes: 1 << 20, fill: 0.4, run_records, files };
                 let pool = Pool::new(geometry, 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();

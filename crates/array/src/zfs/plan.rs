@@ -121,3 +121,45 @@ impl Plan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::plan;
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn geometries() -> [Geometry; 3] {
+        [Geometry::mirror(3, 12), Geometry::raidz(2, 6, 12), Geometry::draid(2, 4, 11, 1, 12)].map(Result::unwrap)
+    }
+
+    /// `dsl_scan_count_data_disks`: a mirror counts as one drive, the others without parity and spares.
+    #[test]
+    fn a_scan_has_so_much_in_flight_for_each_drive_of_data() {
+        for (tunables, each) in [(Tunables::v2_3(), 16 * MIB), (Tunables::v2_1(), 4 * MIB)] {
+            let bytes = |geometry| Plan { tunables, ..plan(geometry, Order::Sorted, 1 << 40) }.flight().bytes;
+            assert_eq!(geometries().map(bytes), [1, 4, 8].map(|drives| drives * each));
+        }
+    }
+
+    /// `vdev_rebuild_thread`: for each drive, parity and spares too, but no more than half of the largest cache.
+    #[test]
+    fn a_rebuild_has_so_much_in_flight_for_each_drive() {
+        let bytes = |memory_bytes| {
+            let host = Host { memory_bytes, ..Host::default() };
+            geometries().map(|geometry| Plan { host, ..plan(geometry, Order::Sequential, 1 << 40) }.flight().bytes)
+        };
+        assert_eq!(bytes(16 << 30), [3, 6, 11].map(|drives| drives * 64 * MIB));
+        assert_eq!(bytes(1 << 30), [192 * MIB, 256 * MIB, 256 * MIB]);
+    }
+
+    /// Of a scan of old it is a number of blocks. Ten children in groups of six pass two blocks for each that one has a part of.
+    #[test]
+    fn more_blocks_are_passed_than_are_in_flight() {
+        let of = |tunables| {
+            geometries().map(|geometry| Plan { tunables, ..plan(geometry, Order::Sorted, 1 << 40) }.flight_records())
+        };
+        assert_eq!(of(Tunables::v0_6()), [32, 32, 64]);
+        assert_eq!(of(Tunables::v2_3()), [128, 4 * 128, 2 * 8 * 128]);
+    }
+}

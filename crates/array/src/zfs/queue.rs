@@ -350,6 +350,119 @@ mod tests {
         assert!(issue(&mut queue).is_none());
     }
 
+    /// `vdev_queue_pending_add`, `_remove`, with five for both tunables: the first of the users' requests leaves room for one of the scan's, each
+    /// answer that is not the last for five, one at a time, and behind the last it takes five answers until there are three at a time.
+    #[test]
+    fn background_requests_are_counted_between_users() {
+        counted_between_users(Class::Scrub, 3);
+        counted_between_users(Class::Rebuild, 2);
+    }
+
+    /// `most` are given to a drive that has nothing else to do.
+    fn counted_between_users(class: Class, most: usize) {
+        let tunables = Tunables { rebuild: Active { min: 1, max: 2 }, ..Tunables::v2_3() };
+        let (mut queue, mut taken) = (VdevQueue::default(), Vec::new());
+        (0..40).for_each(|at| queue.push(class, Entry::new(0, at * 2000 * KIB, 4 * KIB, false, 0)));
+        let mut issue = |queue: &mut VdevQueue| queue.issue(&tunables, 0.0, &mut taken).map(|issued| issued.class);
+        let user = |queue: &mut VdevQueue| {
+            queue.push(Class::SyncRead, Entry::new(0, 9_000_000 * KIB, 4 * KIB, false, 1));
+        };
+        for _ in 0..7 {
+            assert_eq!(issue(&mut queue), Some(class));
+            queue.done(class, &tunables);
+        }
+        // So many go out, each when the one before is answered.
+        let one_by_one = |queue: &mut VdevQueue, issue: &mut dyn FnMut(&mut VdevQueue) -> Option<Class>| {
+            let goes = std::iter::from_fn(|| {
+                let one = issue(queue)?;
+                assert_eq!((one, issue(queue)), (class, None));
+                queue.done(class, &tunables);
+                Some(one)
+            });
+            goes.take(10).count()
+        };
+        for expected in [1, 0] {
+            user(&mut queue);
+            assert_eq!(issue(&mut queue), Some(Class::SyncRead));
+            assert_eq!(one_by_one(&mut queue, &mut issue), expected);
+        }
+        queue.done(Class::SyncRead, &tunables);
+        assert_eq!(one_by_one(&mut queue, &mut issue), 5);
+        queue.done(Class::SyncRead, &tunables);
+        for _ in 0..5 {
+            assert_eq!([(); 2].map(|()| issue(&mut queue)), [Some(class), None]);
+            queue.done(class, &tunables);
+        }
+        assert_eq!((0..10).filter(|_| issue(&mut queue).is_some()).count(), most);
+    }
+
+    /// `vdev_queue_max_async_writes`: from 2 at three tenths of what may be dirty to 10 at six.
+    #[test]
+    fn the_more_is_dirty_the_more_is_written_at_a_time() {
+        let at_a_time = |dirty: f64| {
+            let mut queue = VdevQueue::default();
+            (0..20).for_each(|at| {
+                queue.push(Class::AsyncWrite, Entry::new(0, at * 2000 * KIB, 4 * KIB, true, 0));
+            });
+            let mut taken = Vec::new();
+            (0..20).filter(|_| queue.issue(&Tunables::v2_3(), dirty, &mut taken).is_some()).count()
+        };
+        assert_eq!([0.0, 0.3, 0.45, 0.61, 1.0].map(at_a_time), [2, 2, 6, 10, 10]);
+    }
+
+    #[test]
+    fn what_becomes_dirty_meanwhile_lets_more_through() {
+        let (mut queue, mut taken) = (VdevQueue::default(), Vec::new());
+        (0..20).for_each(|at| queue.push(Class::AsyncWrite, Entry::new(0, at * 2000 * KIB, 4 * KIB, true, 0)));
+        let mut issued = |queue: &mut VdevQueue, dirty| {
+            (0..20).filter(|_| queue.issue(&Tunables::v2_3(), dirty, &mut taken).is_some()).count()
+        };
+        assert_eq!((issued(&mut queue, 0.0), queue.is_idle()), (2, false));
+        assert_eq!(issued(&mut queue, 1.0), 8);
+    }
+
+    /// `vdev_queue_class_to_issue` goes round among those that have less than they should, and takes the others in the order of preference.
+    #[test]
+    fn who_has_less_than_it_should_has_its_turn() {
+        let mut queue = VdevQueue::default();
+        for at in 0..15 {
+            queue.push(Class::SyncRead, Entry::new(0, at * 2000 * KIB, 4 * KIB, false, 0));
+            queue.push(Class::SyncWrite, Entry::new(0, at * 2000 * KIB, 4 * KIB, true, 0));
+        }
+        let mut taken = Vec::new();
+        let classes = std::iter::from_fn(|| queue.issue(&Tunables::v2_3(), 0.0, &mut taken).map(|issued| issued.class));
+        let classes: Vec<Class> = classes.collect();
+        assert_eq!((classes.len(), queue.load()), (20, 20), "ten of each are enough, and who waits is no load");
+        assert!(classes.windows(2).all(|pair| pair[0] != pair[1]), "{classes:?}");
+    }
+
+    /// Also backward: what ends behind the last request is joined to what lies before it, up to the limit.
+    #[test]
+    fn a_request_may_be_as_long_as_the_limit() {
+        let mut queue = VdevQueue::default();
+        read(&mut queue, 892, 4);
+        assert_eq!(issue(&mut queue), Some((892, 4, 1)));
+        queue.done(Class::Scrub, &Tunables::v2_3());
+        (0..8).for_each(|record| read(&mut queue, record * 128, 128));
+        assert_eq!((issue(&mut queue), queue.last_end()), (Some((0, 1024, 8)), 1024 * KIB));
+    }
+
+    /// `VDQ_T_SHIFT`: what waits for longer than half a second or so comes before what lies better.
+    #[test]
+    fn places_decide_among_what_came_in_the_same_half_second() {
+        for (later_ns, order) in [(500_000_000, [100, 900]), (600_000_000, [900, 100])] {
+            let mut queue = VdevQueue::default();
+            queue.push(Class::Scrub, Entry::new(0, 900_000 * KIB, 4 * KIB, false, 0));
+            queue.push(Class::Scrub, Entry::new(later_ns, 100_000 * KIB, 4 * KIB, false, 0));
+            let offsets = [(); 2].map(|()| {
+                let (offset, ..) = issue(&mut queue).unwrap();
+                queue.done(Class::Scrub, &Tunables::v2_3());
+                offset / 1000
+            });
+            assert_eq!(offsets, order, "{later_ns}");
+        }
+    }
+
     #[test]
     fn the_elevator_goes_on_from_the_last_request() {
         let mut queue = VdevQueue::default();

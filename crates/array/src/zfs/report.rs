@@ -120,40 +120,43 @@ impl<D: BlockDevice> Resilver<D> {
 
 #[cfg(test)]
 mod tests {
-    use drive::{Drive, Profile};
-
-    use super::super::{Content, Files, Geometry, Host, Plan, Sampling, Tunables};
+    use super::super::example::{drives, plan};
+    use super::super::{Geometry, Plan, Tunables};
     use super::*;
 
     /// By hand: of what is allocated a half was examined in 8.9 s, a quarter issued, and an eighth skipped. Seconds are whole.
     #[test]
     fn a_status_is_of_what_was_issued_or_examined() {
-        let profile = Profile::parse(include_str!("../../../../drives/hd103uj.toml")).unwrap();
         for (order, tunables, done, left_s) in [
             // Of seven eighths, less what was issued.
             (Order::Sorted, Tunables::v2_3(), 0.25, 20.0),
             (Order::Sequential, Tunables::v2_3(), 0.5, 8.0),
             (Order::Blocks, Tunables::v0_6(), 0.5, 8.0),
         ] {
-            let plan = Plan {
-                geometry: Geometry::mirror(2, 12).unwrap(),
-                member_bytes: 2 << 30,
-                content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, files: Files::One },
-                lost: 1,
-                spare: None,
-                order,
-                tunables,
-                host: Host::default(),
-                sampling: Sampling::NONE,
-                second_failure: None,
-                seed: 1,
-            };
-            let drives = (0..2).map(|member| Drive::new(&profile, member)).collect();
+            let plan = Plan { tunables, ..plan(Geometry::mirror(2, 12).unwrap(), order, 2 << 30) };
+            let drives = drives(&plan);
             let mut resilver = Resilver::new(plan, drives, 0).unwrap();
             let total = resilver.pool.allocated_bytes() as f64;
             let tally = &mut resilver.tally;
             (tally.examined_bytes, tally.issued_bytes, tally.skipped_bytes) = (total / 2.0, total / 4.0, total / 8.0);
             assert_eq!(resilver.status(8.9), (done * total / 8.0, Some(left_s)), "{order:?}");
         }
+    }
+
+    /// With less than 10 MiB in a second nothing is said of what is left; before 0.8 with more than 30 days.
+    #[test]
+    fn a_status_says_nothing_of_a_time_that_is_too_long_to_be_known() {
+        let of = |order, tunables, examined: &dyn Fn(f64) -> f64| {
+            let plan = Plan { tunables, ..plan(Geometry::mirror(2, 12).unwrap(), order, 2 << 30) };
+            let drives = drives(&plan);
+            let mut resilver = Resilver::new(plan, drives, 0).unwrap();
+            let bytes = examined(resilver.pool.allocated_bytes() as f64);
+            (resilver.tally.examined_bytes, resilver.tally.issued_bytes) = (bytes, bytes);
+            resilver.status(8.0).1.is_some()
+        };
+        let ten = |less: f64| of(Order::Sorted, Tunables::v2_3(), &move |_| f64::from(80 << 20) - less);
+        assert_eq!([ten(0.0), ten(8.0)], [true, false]);
+        let days = |days: f64| of(Order::Blocks, Tunables::v0_6(), &move |total| total / (1.0 + days * 86_400.0 / 8.0));
+        assert_eq!([days(29.0), days(31.0)], [true, false]);
     }
 }

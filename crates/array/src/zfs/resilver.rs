@@ -113,7 +113,6 @@ impl<D: BlockDevice> Resilver<D> {
         self.phase = Phase::Over;
         (self.began_ns, self.clock) = (self.now_ns, Clock::new(self.now_ns));
         self.tally = self.tally.begun_anew(&self.members);
-        self.waiting = Waiting::new(self.roles.len(), self.now_ns);
         self.walk = Walk::new(&self.pool, self.plan.order, &self.plan.tunables, &self.plan.host);
         self.windows = windows(&self.walk, &self.pool, &self.plan).into();
         self.note_progress();
@@ -441,5 +440,27 @@ impl<D: BlockDevice> Resilver<D> {
             _ => member as usize,
         };
         (self.roles[at] != Role::Dead).then_some(Target { member: at as u32, offset_bytes, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{drives, plan};
+    use super::super::{Geometry, Tunables};
+    use super::*;
+
+    /// `ditto_same_vdev_distance_shift`: an eighth of the vdev further on; since 0.8 all in the metaslab behind the first.
+    #[test]
+    fn the_second_copies_of_a_pool_of_old_lie_an_eighth_further_on() {
+        let apart = |tunables| {
+            let plan = Plan { tunables, ..plan(Geometry::mirror(2, 12).unwrap(), Order::Blocks, 40 << 30) };
+            let pool = Resilver::new(plan.clone(), drives(&plan), 0).unwrap().pool;
+            let metaslab = |copy: usize| pool.indirect_offsets(0)[copy] >> pool.metaslab_shift;
+            assert!((60..80).contains(&pool.metaslabs), "{}", pool.metaslabs);
+            (metaslab(0), metaslab(1), pool.metaslabs / 8)
+        };
+        let (first, second, eighth) = apart(Tunables::v0_6());
+        assert!((second - first).abs_diff(eighth) <= 1, "{first} and {second}: {eighth} apart");
+        assert_eq!(apart(Tunables::v2_1()).1, 1);
     }
 }

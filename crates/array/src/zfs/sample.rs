@@ -166,42 +166,119 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::super::content::{Content, Files};
+    use super::super::content::Content;
+    use super::super::example;
     use super::super::geometry::Geometry;
     use super::super::order::Order;
-    use super::super::tunables::{Host, Tunables};
     use super::*;
+
+    fn plan(order: Order, sampling: Sampling) -> Plan {
+        Plan { sampling, ..example::plan(Geometry::raidz(1, 4, 12).unwrap(), order, 500 << 30) }
+    }
+
+    /// The pool and its windows.
+    fn cut(plan: &Plan) -> (Pool, Vec<Window>) {
+        let Plan { geometry, member_bytes, content, tunables, host, seed, order, .. } = plan;
+        let mut pool = Pool::new(geometry.clone(), *member_bytes, *content, 1 << 30, tunables, *seed).unwrap();
+        pool.gather_second_copies();
+        let windows = windows(&Walk::new(&pool, *order, tunables, host), &pool, plan);
+        (pool, windows)
+    }
 
     /// What is scattered over a drive behind the first metaslab is cleaned once, when its cache has been written through: of that no
     /// window may make more.
     #[test]
     fn the_whole_beginning_counts_from_where_something_is_scattered() {
-        let (geometry, tunables, host) = (Geometry::raidz(1, 4, 12).unwrap(), Tunables::v2_3(), Host::default());
-        let content = Content { record_bytes: 128 << 10, fill: 0.5, run_records: None, files: Files::One };
         let sampling = Sampling { records: 1000, window_records: 1000, first_records: 10_000 };
-        let plan = |order, sampling| Plan {
-            geometry: geometry.clone(),
-            member_bytes: 500 << 30,
-            content,
-            lost: 1,
-            spare: None,
-            order,
-            tunables,
-            host,
-            sampling,
-            second_failure: None,
-            seed: 1,
-        };
-        let mut pool = Pool::new(geometry.clone(), 500 << 30, content, 1 << 30, &tunables, 1).unwrap();
-        pool.gather_second_copies();
-        let first = |order, sampling| {
-            let walk = Walk::new(&pool, order, &tunables, &host);
-            windows(&walk, &pool, &plan(order, sampling))[0]
-        };
-        let sorted = first(Order::Sorted, sampling);
-        assert_eq!((sorted.first, sorted.end), (0, pool.records_per_metaslab + 10_000));
-        assert_eq!(first(Order::Blocks, sampling).end, 10_000);
+        let (pool, sorted) = cut(&plan(Order::Sorted, sampling));
+        assert_eq!((sorted[0].first, sorted[0].end), (0, pool.records_per_metaslab + 10_000));
+        assert_eq!(cut(&plan(Order::Blocks, sampling)).1[0].end, 10_000);
         let none = Sampling { first_records: 0, ..sampling };
-        assert!(first(Order::Sorted, none).is_sampled(), "a conventional drive has no such cache");
+        assert!(cut(&plan(Order::Sorted, none)).1[0].is_sampled(), "a conventional drive has no such cache");
+    }
+
+    /// Of 100,000 records in windows of 1000 with an eighth as many before: 32 in flight are few. All that a window stands for is its
+    /// stratum, with its share of the indirect blocks.
+    #[test]
+    fn windows_lie_somewhere_in_their_strata_and_stand_for_all_of_them() {
+        let sampling = Sampling { records: 100_000, window_records: 1000, first_records: 0 };
+        let plan = Plan { tunables: super::super::Tunables::v0_6(), ..plan(Order::Blocks, sampling) };
+        let (pool, windows) = cut(&plan);
+        assert_eq!(windows.len(), 100_000 / 1125);
+        let stratum = pool.records / windows.len() as u64;
+        let into =
+            |(number, window): (usize, &Window)| window.first - pool.records * number as u64 / windows.len() as u64;
+        let into: Vec<u64> = windows.iter().enumerate().map(into).collect();
+        assert!(into.iter().all(|into| *into <= stratum + 1 - 1125), "{into:?} of {stratum}");
+        let quarters: std::collections::BTreeSet<u64> = into.iter().map(|into| into * 4 / stratum).collect();
+        assert_eq!(quarters.len(), 4, "anywhere: {into:?}");
+        assert!(windows
+            .iter()
+            .all(|window| (window.counted - window.first, window.end - window.counted) == (125, 1000)));
+        let stands_for: f64 = windows.iter().map(|window| window.weight * 1000.0).sum();
+        assert!((stands_for / pool.records as f64 - 1.0).abs() < 1e-9, "{stands_for}");
+        let read: f64 = windows.iter().map(|window| window.scan_weight * window.scan_count as f64).sum();
+        assert!((read / pool.indirects.count() as f64 - 1.0).abs() < 1e-9, "{read}");
+        for (number, window) in windows.iter().enumerate() {
+            let of_stratum = pool.indirects.count() as f64 * number as f64 / windows.len() as f64;
+            assert!((window.scan_first as f64 - of_stratum).abs() < 2.0, "{window:?}");
+        }
+        let other = Plan { seed: 2, ..plan };
+        assert_ne!(cut(&other).1, windows);
+    }
+
+    /// 16 MiB for each of three drives' worth of data are 384 records of 128 KiB: six times as many are counted, behind twice as many.
+    #[test]
+    fn a_window_is_long_beside_what_is_in_flight() {
+        let sampling = Sampling { records: 60_000, window_records: 100, first_records: 0 };
+        let (_, windows) = cut(&plan(Order::Sorted, sampling));
+        let all =
+            windows.iter().all(|window| (window.counted - window.first, window.end - window.counted) == (768, 2304));
+        assert!(all, "{:?}", windows[0]);
+        assert_eq!(windows.len(), 60_000 / (768 + 2304));
+    }
+
+    /// Of an aged pool that memory cannot sort at once each batch goes past all slots.
+    #[test]
+    fn where_steps_are_more_than_records_the_beginning_has_more_of_them() {
+        let sampling = Sampling { records: 60_000, window_records: 100, first_records: 10_000 };
+        let content = Content { run_records: Some(5), ..plan(Order::Sorted, sampling).content };
+        let plan = Plan { content, ..plan(Order::Sorted, sampling) };
+        let (pool, windows) = cut(&plan);
+        let steps = Walk::new(&pool, plan.order, &plan.tunables, &plan.host).steps(&pool) as f64;
+        assert!((windows[0].end as f64 - steps * 10_000.0 / pool.records as f64).abs() <= 1.0, "{:?}", windows[0]);
+    }
+
+    /// Unless as much again lies between windows all is made: sixteen of them take 3000 records each and 768 before, which is half of 120,576. So
+    /// many lie on drives of 10.4 GiB.
+    #[test]
+    fn a_sample_of_nearly_all_is_none() {
+        let is_sampled = |gib: u64, records| {
+            let sampling = Sampling { records, window_records: 3000, first_records: 0 };
+            let (pool, windows) = cut(&Plan { member_bytes: gib << 30, ..plan(Order::Sorted, sampling) });
+            (pool.records > 120_576, windows[0].is_sampled())
+        };
+        assert_eq!(
+            [is_sampled(10, 1), is_sampled(11, 1), is_sampled(11, 0)],
+            [(false, false), (true, true), (true, false)]
+        );
+    }
+
+    /// Two and two differ: half of the square of that is what one of them varies by, and there are four.
+    #[test]
+    fn neighbours_that_differ_tell_how_wrong_the_sum_may_be() {
+        let of = |strata_ns: &[f64]| Clock { strata_ns: strata_ns.to_vec(), ..Clock::new(0) }.deviation_ns();
+        assert!((of(&[10.0, 12.0, 10.0, 12.0]) - 8.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!([of(&[]), of(&[5.0]), of(&[5.0, 5.0])], [0.0; 3]);
+    }
+
+    /// As many writes as records, in any order, leave a share of 1/e as it was.
+    #[test]
+    fn who_writes_anywhere_writes_some_twice() {
+        let mut rewritten = Rewritten::new(1);
+        assert!((0..1000).all(|_| !rewritten.is_next()));
+        rewritten.look(100, 1000, 10.0);
+        let left = (0..10_000).filter(|_| !rewritten.is_next()).count();
+        assert!((3530..3830).contains(&left), "{left}");
     }
 }

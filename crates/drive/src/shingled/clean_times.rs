@@ -10,7 +10,7 @@ use super::{Extent, Shingled};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics};
-use crate::profile::{CachePlace, CleaningOrder, Profile, SeekCurve};
+use crate::profile::{CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, Profile, SeekCurve};
 use crate::shingled::reserved_bytes;
 use crate::truth::Truth;
 
@@ -193,6 +193,52 @@ fn the_most_dirty_bands_come_first_also_if_a_pass_has_all() {
             dirty.into_iter().find(|band| !drive.layer.map.is_dirty(*band)).unwrap()
         });
         assert_eq!(cleaned, [1, 3, 2, 0], "{bands_per_pass} a pass");
+    }
+}
+
+/// Twelve bands are dirty, with an entry each, of which the map holds 24.
+fn with_twelve_dirty(order: CleaningOrder, bands_per_pass: u64, change: impl Fn(&mut CleaningProfile)) -> Alone {
+    let mut profile = profile();
+    let shingled = profile.shingled.as_mut().unwrap();
+    shingled.cache.entries = 24;
+    (shingled.cleaning.order, shingled.cleaning.bands_per_pass) = (order, bands_per_pass);
+    change(&mut shingled.cleaning);
+    let mut drive = Alone::new(&profile);
+    (0..12).for_each(|band| drive.cache(band, 0, 4));
+    drive
+}
+
+#[test]
+fn a_pass_that_does_not_give_way_has_so_many_bands_and_no_more() {
+    for order in [CleaningOrder::Fifo, CleaningOrder::MostDirty] {
+        for (bands_per_pass, cleaned) in [(1, 1), (2, 2), (5, 5), (12, 12), (13, 12)] {
+            let mut drive = with_twelve_dirty(order, bands_per_pass, |_| ());
+            drive.layer.force_pass();
+            while !drive.layer.cleaning.is_idle() {
+                drive.clean();
+            }
+            assert_eq!(drive.layer.counters.bands_cleaned, cleaned, "{order:?}");
+        }
+    }
+}
+
+/// Where cleaning is lazy it begins above eleven entries, and ends with the pass that leaves no more than five: of passes of two, the fourth.
+#[test]
+fn lazy_cleaning_ends_with_the_pass_that_comes_to_the_low_mark() {
+    for (bands_per_pass, cleaned) in [(1, 7), (2, 8), (3, 9), (4, 8), (5, 10), (7, 7), (11, 11)] {
+        let mut drive = with_twelve_dirty(CleaningOrder::Fifo, bands_per_pass, |cleaning| {
+            cleaning.when = CleaningWhen::Lazy;
+            (cleaning.high_mark, cleaning.low_mark, cleaning.rest_s) = (11.0 / 24.0, 5.0 / 24.0, 0.0);
+        });
+        while drive.layer.cleans_after().is_some() {
+            drive.clean();
+        }
+        assert_eq!(drive.layer.counters.bands_cleaned, cleaned, "{bands_per_pass} a pass");
+        // Below the high mark nothing begins, and just above it all goes on as before.
+        (12..11 + cleaned as u32).for_each(|band| drive.cache(band, 0, 4));
+        assert_eq!(drive.layer.cleans_after(), None, "{bands_per_pass} a pass");
+        drive.cache(30, 0, 4);
+        assert!(drive.layer.cleans_after().is_some());
     }
 }
 

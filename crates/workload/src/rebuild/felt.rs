@@ -92,3 +92,24 @@ pub(super) fn play_alone(
     }
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of latencies of 1 to 10,000 us, to as many digits as are kept.
+    #[test]
+    fn quantiles_are_of_all_requests_of_their_direction() {
+        let mut feeling = Feeling::new();
+        (1..=10_000).for_each(|us| feeling.latencies[1].record(us * 1000));
+        let felt = feeling.felt();
+        let [Felt { direction: Direction::Write, count: 10_000, mean_ns, p50_ns, p99_ns, p999_ns, max_ns }] = felt[..]
+        else {
+            panic!("{felt:?}")
+        };
+        let found = [mean_ns, p50_ns as f64, p99_ns as f64, p999_ns as f64, max_ns as f64];
+        for (one, us) in found.into_iter().zip([5000.5, 5000.0, 9900.0, 9990.0, 10_000.0]) {
+            assert!((one / (us * 1000.0) - 1.0).abs() < 0.002, "{one} for {us} us");
+        }
+    }
+}

@@ -69,3 +69,43 @@ fn beside(
     }
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use array::md::Options;
+    use array::{Ended, Layout};
+    use drive::{BlockDevice, Drive, Profile};
+
+    use super::*;
+    use crate::JobFile;
+
+    /// In each interval so many bytes are rebuilt.
+    fn ended(bytes: u64) -> (Ended, bool) {
+        let profile =
+            Profile::parse(include_str!("../../../../drives/st12000vn0007.toml")).unwrap().scaled(1000).unwrap();
+        let drives: Vec<Drive> = (0..2).map(|seed| Drive::new(&profile, seed)).collect();
+        let options = Options::new(Layout::Raid1, 2, drives[0].capacity_bytes()).unwrap();
+        let (used, devices) = (options.used_bytes(), drives.into_iter().map(|drive| Box::new(drive) as _).collect());
+        let mut array = Array::new(options, devices, 0).unwrap();
+        array.recover(1, 0, used).unwrap();
+        let file = JobFile::parse("[users]\nrw=read\ntime_based\nruntime=1000000\n", used).unwrap();
+        let mut run = Run::start(file, 0, INTERVAL_NS, 1);
+        let mut intervals = 0;
+        beside(&mut run, &mut array, |_, array| {
+            intervals += 1;
+            array.recover_to(intervals * bytes, u64::MAX);
+            Ok(Vec::new())
+        })
+        .unwrap();
+        let goes_on = array.recovering();
+        array.finish_recovery(u64::MAX);
+        (array.outcome().unwrap().ended, goes_on || intervals > u64::from(PATIENT_INTERVALS))
+    }
+
+    /// Two days of nothing are too long, and a week of little by little is not.
+    #[test]
+    fn a_rebuild_that_gets_nowhere_is_given_up_and_a_slow_one_is_not() {
+        assert!(matches!(ended(0), (Ended::Failed { .. }, false)));
+        assert_eq!(ended(3 << 20), (Ended::Complete, true));
+    }
+}

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("[{section}] {option}{}{value}: {reason}", if value.is_empty() { "" } else { "=" })]
 pub struct JobError {
-    /// The section the option stands in (`global` when it is inherited from there).
+    /// The section the option stands in (`global` when it is inherited from there); empty where all of the file is meant.
     pub section: String,
     /// The option as it was written.
     pub option: String,

@@ -181,7 +181,7 @@ class Drive:
                 _text("the job", job), interval_ns, self._seed + self._loads, log_requests=logged
             )
         except _core.JobError as error:
-            raise job_refusal(error, self.capacity_bytes) from error
+            raise job_refusal(error) from error
         except RuntimeError as error:
             raise _busy() from error
         return self._play(load, logged)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -26,8 +25,6 @@ _DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "t
 # In the details of a target, if its host is not just a queue.
 _HOST: Final = "host"
 _UNWATCHED_INTERVALS: Final = 512
-_NO_SECTION: Final = "the job file has no job section"
-_NO_ROOM: Final = re.compile(r"it leaves no room for one block of (\d+) bytes")
 _ONE_INTERVAL_NS: Final = 3600 * 10**9
 
 
@@ -77,7 +74,7 @@ class ModelArena:
         try:
             _core.check_job(job, self._machine.capacity_bytes)
         except _core.JobError as error:
-            raise job_refusal(error, self._machine.capacity_bytes) from error
+            raise job_refusal(error) from error
         if self._host is not None:
             self._host.checked()
 
@@ -97,7 +94,7 @@ class ModelArena:
         try:
             load = self._machine.start(job, interval_ns, seed, log_requests=like_lab, like_lab=like_lab)
         except _core.JobError as error:
-            raise job_refusal(error, self._machine.capacity_bytes) from error
+            raise job_refusal(error) from error
         self._started += 1
         intervals = 1 if watched else _UNWATCHED_INTERVALS
         if host is None:
@@ -217,17 +214,9 @@ def _log(columns: _core.RequestColumns) -> Log:
     return Log(*rows, ended_ns=int(completed_ns.max()))
 
 
-def job_refusal(error: _core.JobError, capacity_bytes: int | None = None) -> UsageError:
-    """The error for a job that the core has refused, for a target of this size if that is known."""
-    no_room = _NO_ROOM.fullmatch(error.reason)
-    if no_room and capacity_bytes is not None and int(no_room[1]) > capacity_bytes:
-        # Wherever it began: whoever gave no offset is not told of one.
-        reason = f"a block of {no_room[1]} bytes is larger than the target, which has {capacity_bytes}"
-        return OptionError(error.section, "bs", "", reason, hint="smaller blocks, or a larger target")
-    if error.reason == _NO_SECTION:
-        return UsageError(
-            "the job is empty: nothing but comments and `[global]` stands in it",
-            hint="a job says what it does, like `rw=randread`; behind `[global]` it begins with `[name]`",
-        )
+def job_refusal(error: _core.JobError) -> UsageError:
+    """The error for a job that the core has refused."""
+    if not error.section:
+        return UsageError(error.reason, hint=error.hint)
     hint = error.hint or "docs/fio-options.md tells which values an option takes"
     return OptionError(error.section, error.option, error.value, error.reason, hint=hint)

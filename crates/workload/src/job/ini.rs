@@ -45,7 +45,9 @@ pub(crate) fn sections(text: &str) -> Result<Vec<Block>, JobError> {
         }
     }
     if blocks.is_empty() {
-        return Err(fault("job", "", "the job file has no job section", "begin one with `[name]`"));
+        let reason = "the job is empty: nothing but comments and `[global]` stands in it";
+        let hint = "a job says what it does, like `rw=randread`; behind `[global]` it begins with `[name]`";
+        return Err(fault("", "", reason, hint));
     }
     Ok(blocks)
 }

@@ -55,6 +55,16 @@ fn region_bytes(
     min_bytes: u64,
     capacity_bytes: u64,
 ) -> Result<u64, JobError> {
+    if min_bytes > capacity_bytes {
+        // Wherever it begins. Several options may have said so (`bs`, `bssplit`), so it is none as it was written.
+        return Err(JobError {
+            section: section.name.clone(),
+            option: "bs".to_owned(),
+            value: String::new(),
+            reason: format!("a block of {min_bytes} bytes is larger than the target, which has {capacity_bytes}"),
+            hint: "smaller blocks, or a larger target".to_owned(),
+        });
+    }
     let left = capacity_bytes - begin_bytes;
     if left < min_bytes {
         return Err(section.error("offset", &format!("it leaves no room for one block of {min_bytes} bytes"), ""));

@@ -236,14 +236,14 @@ def modelled(case: Case, seed: int) -> Rebuild:
 def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, Any]:
     """A line of the table: bytes read are those from the others, bytes written those to the new drive."""
     figures: dict[str, list[float]] = {"s": [], "read_bytes": [], "written_bytes": []}
-    longest_ms: list[float] = []
+    verdicts: list[str] = []
     for model in models:
         members = model.members.to_dicts()
         new = members.pop(model.replacement)
         figures["s"].append(model.duration_s)
         figures["read_bytes"].append(sum(each["bytes_read"] for each in members))
         figures["written_bytes"].append(new["bytes_written"])
-        longest_ms.append(new["longest_command_ns"] / 1e6)
+        verdicts.append(verdict(new["longest_command_ns"] / 1e6))
     names = {"s": "time_error", "read_bytes": "read_error", "written_bytes": "written_error"}
     errors = {names[key]: round(mean(values) / float(told[f"real_{key}"]) - 1, 3) for key, values in figures.items()}
     times_s = [round(value, 2) for value in figures["s"]]
@@ -253,14 +253,20 @@ def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, An
         **{"model_s": round(mean(times_s), 2), "model_least_s": min(times_s), "model_most_s": max(times_s)},
         **{f"model_{key}": round(mean(figures[key])) for key in ("read_bytes", "written_bytes")},
         **errors,
-        "model_kicked": verdict(median_high(longest_ms)),
-        "model_verdicts": tally([verdict(each) for each in longest_ms]),
+        "model_kicked": middle(verdicts),
+        "model_verdicts": tally(verdicts),
     }
 
 
 def verdict(longest_ms: float) -> str:
     """What those who wait say, the least patient first, of a drive that is given up where that may be."""
     return "/".join(each.kicked for each in judge_patience(longest_ms, is_lost=True))
+
+
+def middle(verdicts: list[str]) -> str:
+    """What each who waits says in the middle play or seed."""
+    said = zip(*(each.split("/") for each in verdicts), strict=True)
+    return "/".join(VERDICTS[median_high(map(VERDICTS.index, each))] for each in said)
 
 
 def tally(verdicts: list[str]) -> str:
@@ -288,11 +294,10 @@ def interval(times_s: list[float]) -> str:
 
 def of_all(plays: list[dict[str, Any]]) -> dict[str, Any]:
     """What the table has of several plays: their means, and what each who waits says in the middle one."""
-    said = zip(*(each["real_kicked"].split("/") for each in plays), strict=True)
     return {
         "real_s": round(mean(float(each["real_s"]) for each in plays), 2),
         **{key: round(mean(float(each[key]) for each in plays)) for key in ("real_read_bytes", "real_written_bytes")},
-        "real_kicked": "/".join(VERDICTS[median_high(VERDICTS.index(one) for one in each)] for each in said),
+        "real_kicked": middle([each["real_kicked"] for each in plays]),
     }
 
 

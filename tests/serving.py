@@ -103,12 +103,12 @@ def children(pid: int) -> dict[int, str]:
         for task in Path(f"/proc/{pid}/task").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):
                 for child in map(int, (task / "children").read_text().split()):
-                    found |= _name_of(child)
+                    found |= living(child)
     return found
 
 
-def _name_of(pid: int) -> dict[int, str]:
-    """Nothing for a process that has ended, also for one that nobody has waited for yet."""
+def living(pid: int) -> dict[int, str]:
+    """A process's name by its id; nothing for one that has ended, also if nobody has waited for it yet."""
     with suppress(FileNotFoundError, ProcessLookupError):
         before, _, after = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")
         return {} if after[0] in "ZX" else {pid: before.partition("(")[2]}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from serving import begin, children, served, shakedown, wait_until
+from serving import begin, children, living, served, shakedown, wait_until
 from shakedown.result.folder import Run, read_run
 
 FIO = shutil.which("fio")
@@ -153,7 +153,7 @@ def test_a_killed_shakedown_takes_fio_along_and_loses_nothing(here: Path) -> Non
     fio = fio_of(process)
     process.kill()
     process.communicate()
-    wait_until(lambda: not Path(f"/proc/{fio}/fd").exists() or _is_zombie(fio), "fio's end", 5)
+    wait_until(lambda: not living(fio), "fio's end", 5)
     kept = read_run(here / "out")
     assert (kept.record.status, ended(kept)) == ("running", {"short": "job-ended"})
     assert kept.samples.filter(step="long").height > 0
@@ -162,13 +162,6 @@ def test_a_killed_shakedown_takes_fio_along_and_loses_nothing(here: Path) -> Non
     ] == "step-began"
     run = resumed(here)
     assert (run.path / "raw" / "long-2").is_dir()
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return ") Z" in Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return True
 
 
 def test_a_folder_keeps_its_file_until_the_run_is_complete(here: Path) -> None:

@@ -4,6 +4,10 @@
 //! `tournament`, which of them has something to tell next, and `command`, what one is asked for, and `waiting`, what waits for one), [`progress`] and [`outcome`] what
 //! a rebuild tells of itself, [`md`] Linux software RAID, [`zfs`] OpenZFS, [`nas`] a storage box around an array.
 
+// Tests within share a plan with those that see the crate from outside.
+#[cfg(test)]
+extern crate self as array;
+
 mod command;
 pub mod layout;
 pub mod md;

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from shakedown.analysis.matrix import Cell
 from shakedown.analysis.status import look_at
@@ -27,10 +27,8 @@ from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import EnvironmentFailure, Interrupted, ShakedownError, UsageError
 from shakedown.parallel import on_every_core
 from shakedown.result.answers import read_answers
-from shakedown.result.folder import RECORD_NAME, Run, free_folder, read_run
+from shakedown.result.folder import CELLS_NAME, RECORD_NAME, Run, free_folder, read_run
 from shakedown.units import NS_PER_S, format_duration, format_left
-
-_FOLDER: Final = "cells"
 
 
 class Place(NamedTuple):
@@ -152,12 +150,12 @@ def check_real(orders: Mapping[Place, RebuildOrder], way: RealWay) -> tuple[Any,
     widest = max(orders.values(), key=lambda order: len(order.members), default=None)
     if widest is None or widest.arena != "device":
         return ()
-    return plan_real(widest, way.consent, way.folder / _FOLDER, cells=list(orders.values()))
+    return plan_real(widest, way.consent, way.folder / CELLS_NAME, cells=list(orders.values()))
 
 
 def _folder_of(matrix: Path, place: Place) -> Path:
     """That of the cell's last rebuild, if it is there or can be gone on with; else a new one."""
-    new = free_folder(matrix / _FOLDER / place.name)
+    new = free_folder(matrix / CELLS_NAME / place.name)
     number = 1 if new.name == place.name else int(new.name.rpartition("-")[2])
     last = new.with_name(place.name if number == 2 else f"{place.name}-{number - 1}")
     return last if (last / RECORD_NAME).exists() or _is_cut_off(last) else new

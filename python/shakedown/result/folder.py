@@ -28,6 +28,8 @@ from shakedown.sample import Sample
 
 RECORD_NAME: Final = "run.json"
 RAW_NAME: Final = "raw"
+CELLS_NAME: Final = "cells"
+"""Where a matrix has the runs of its cells."""
 BASELINE_NAME: Final[Literal["baseline"]] = "baseline"
 
 RUN_BEGAN: Final = "run-began"
@@ -230,7 +232,7 @@ def folders_of_runs_deeper_in(path: Path) -> list[Path]:
     """The folders in a folder of runs in which runs lie, however deep, that ``runs_in`` of it does not find."""
     if not path.is_dir() or (path / RECORD_NAME).exists():
         return []
-    inner = [each for each in path.iterdir() if each.is_dir() and each.name != "cells"]
+    inner = [each for each in path.iterdir() if each.is_dir() and each.name != CELLS_NAME]
     return sorted(each for each in inner if not (each / RECORD_NAME).exists() and _holds_a_run(each))
 
 

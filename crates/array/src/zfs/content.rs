@@ -71,17 +71,16 @@ impl Content {
     /// which runs are whose.
     pub(super) fn lengths(&self, wanted_records: u64) -> (Lengths, u64) {
         let each = (self.file_bytes().unwrap_or(0) / self.record_bytes).max(1);
-        match self.files {
-            Files::Each { .. } if self.run_records.is_none() => {
-                (Lengths { long: 0, each }, wanted_records / each * each)
-            }
-            Files::BehindUsers { .. } if self.run_records.is_none() => {
+        let files = if self.run_records.is_some() { Files::One } else { self.files };
+        match files {
+            Files::One => (Lengths::ONE, wanted_records),
+            Files::Each { .. } => (Lengths { long: 0, each }, wanted_records / each * each),
+            Files::BehindUsers { .. } => {
                 let users_bytes = users_bytes(wanted_records * self.record_bytes);
                 let long = users_bytes.div_ceil(self.record_bytes);
                 let others = wanted_records / 8 / each;
                 (Lengths { long, each }, long + others * each)
             }
-            _ => (Lengths::ONE, wanted_records),
         }
     }
 

@@ -2,27 +2,19 @@
 
 use drive::{Drive, Profile};
 
-use super::content::{Content, Files};
+use super::content::Content;
 use super::geometry::Geometry;
 use super::order::Order;
-use super::plan::{Plan, Sampling};
-use super::tunables::{Host, Tunables};
+use super::plan::Plan;
 
-/// Half of it is full of one file, and the second member lost.
+/// That of the tests that see the crate from outside.
+#[path = "../../tests/plan/mod.rs"]
+mod small;
+
+/// The same of other members, half of which are full.
 pub(super) fn plan(geometry: Geometry, order: Order, member_bytes: u64) -> Plan {
-    Plan {
-        geometry,
-        member_bytes,
-        content: Content { record_bytes: 128 << 10, fill: 0.5, run_records: None, files: Files::One },
-        lost: 1,
-        spare: None,
-        order,
-        tunables: Tunables::v2_3(),
-        host: Host::default(),
-        sampling: Sampling::NONE,
-        second_failure: None,
-        seed: 1,
-    }
+    let small = small::plan(geometry, order);
+    Plan { member_bytes, content: Content { fill: 0.5, ..small.content }, ..small }
 }
 
 /// Its members.

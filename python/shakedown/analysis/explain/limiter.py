@@ -23,8 +23,6 @@ NEAR: Final = 0.5
 CACHED: Final = 1 / TOUCHED
 """So many times what moving heads could have served: not every request moved them."""
 
-_PARTS: Final[dict[Limiter, Part]] = {"link": "link", "round trip": "round trip"}
-
 _NOT_PAST: Final[dict[Part, float]] = {"drives": 1 / TOUCHED, "link": 1 / PAYLOAD_SHARE, "round trip": 1.1}
 """Up to so many times a ceiling a figure is at it, as near as the ceiling is known: drives to a fifth, a link up to its
 bits on the wire, a round trip as it was measured. What is more went past that part."""
@@ -206,9 +204,8 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
         told = f"drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}."
     else:
-        told = (
-            f"{limiter} limits: {_percent(used[_PARTS[limiter]])} of what it allows{_as_known(used[_PARTS[limiter]])}."
-        )
+        share = used["link" if limiter == "link" else "round trip"]
+        told = f"{limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
     return f"The {told}" if sure else f"Most likely the {told}{_of_others(limiter, measured, used)}"
 
 

@@ -56,6 +56,30 @@ fn of_a_group_32_blocks_get_places_as_they_come_and_then_always_the_least() {
     assert!(of_old[32..].windows(2).all(|pair| pair[0] > pair[1]), "as they came, all of them");
 }
 
+/// Also where a group has given places to some of its blocks only, and where it is not yet begun.
+#[test]
+fn what_users_had_rewritten_lies_elsewhere_whenever_a_drive_fails() {
+    let host = Host { memory_bytes: 4 * GIB, cache_bytes: Some(64 << 20), ..Host::default() };
+    let plan = Plan { host, ..plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted) };
+    let healthy = || Resilver::healthy(plan.clone(), devices(&plan), 0).unwrap();
+    let filled = places(&mut healthy(), 0..200);
+    let mut before = healthy();
+    (0..200).for_each(|record| ask(&mut before, Verb::Write, record));
+    let written = |before: &Resilver<Plain>| -> u64 {
+        before.members().device(0).writes().iter().map(|range| (range.end - range.start) >> 17).sum()
+    };
+    let others = written(&before);
+    for so_far in [0, 20, 100, 180, 200] {
+        while written(&before) < others + so_far {
+            pass(&mut before, S / 1000);
+        }
+        let mut resilver = Resilver::after(&before, plan.clone(), devices(&plan), before.now_ns()).unwrap();
+        let is_still = |record: &u64| filled.contains(&places(&mut resilver, *record..record + 1)[0]);
+        let still: Vec<u64> = [0, 31, 32, 120, 150].into_iter().filter(is_still).collect();
+        assert_eq!(still, [], "with {so_far} records written");
+    }
+}
+
 /// Users fill a fifth of what may be dirty in 3 s and three tenths in 4.
 #[test]
 fn a_scan_makes_way_for_a_group_that_users_have_filled() {

@@ -59,7 +59,8 @@ impl<D: BlockDevice> Resilver<D> {
         (self.txg.own_taken, self.txg.own_room_at) = (before.txg.own_taken, before.txg.own_room_at);
         self.users.programs = before.users.programs;
         let (dirty, syncing) = (&before.users.order, &before.users.syncing);
-        for record in dirty {
+        // What has no place yet of the group that was being written, the next one last, and then of the open one.
+        for record in before.users.unplaced.iter().rev().chain(dirty) {
             self.pool.places.rewrite(*record);
         }
         syncing.iter().chain(dirty).for_each(|record| self.users.memory.synced(*record));

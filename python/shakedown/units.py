@@ -168,7 +168,7 @@ def format_duration(duration_ns: float) -> str:
 
 
 def format_interval(low_ns: float, high_ns: float) -> tuple[str, str]:
-    """Both ends in the same units: ``0.9 s`` and ``1.2 s``, ``54 min`` and ``103 min``, ``1 h 38 min`` and ``1 h 43 min``.
+    """Both ends in the same units: ``0.9 s`` and ``1.2 s``, ``54 min`` and ``103 min``, ``98 min`` as ``1 h 38 min``.
 
     Ends that are further apart than neighbouring units, as a second and an hour, have each its own: in that of the
     other it would say nothing.

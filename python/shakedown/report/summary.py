@@ -44,7 +44,7 @@ def _heading(candidate: Candidate) -> str:
     scale = words.scaled([run.record for run in candidate.runs])
     lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)}{scale})"]
     if beside:
-        lines.append(f"beside {', '.join(beside)}")
+        lines.append(f"beside {', '.join(beside)}, the baseline{'s' if len(beside) > 1 else ''}")
     if any(run.record.is_of_a_model for run in candidate.runs):
         lines.append(words.MODELLED)
     return "\n".join(wrap(line, "") for line in lines)

@@ -23,7 +23,7 @@ def test_every_pair_is_in_the_table() -> None:
 
 
 def test_the_caution_says_what_the_table_says() -> None:
-    """By how much a rebuild took longer at the most, where both that with its own shingles and the other got through."""
+    """How much longer a rebuild took at the most, where it got through with its own shingles and with the others."""
     own = {row[0]: [_hours(cell) for cell in row[2:]] for row in ROWS if row[1] == OWN}
     shares = [
         [None if None in (mine, theirs) else theirs / mine for mine, theirs in zip(own[row[0]], cells, strict=True)]
@@ -32,7 +32,7 @@ def test_the_caution_says_what_the_table_says() -> None:
     ]
     of_md = max(share for row in shares for share in row[:2] if share is not None)
     of_zfs = max(share for row in shares for share in row[2:] if share is not None)
-    assert BORROWED_OFF_BY == {"md": f"{of_md - 1:.0%} longer", "OpenZFS": f"{of_zfs:.0f} times as long"}
+    assert {"md": f"{of_md - 1:.0%} longer", "OpenZFS": f"{of_zfs:.0f} times as long"} == BORROWED_OFF_BY
     told = TEXT.partition(borrowed_parts.BEGIN_SHINGLED)[2].partition(END)[2].partition("\n## ")[0]
     assert f"to {of_md - 1:.0%}".replace("%", " %") + " longer" in told
     assert f"up to {of_zfs:.0f} times as long" in told

@@ -269,6 +269,16 @@ def test_drives_that_nobody_has_published_the_shingles_of_are_told_however_it_en
     assert all(note in text for note in notes)
 
 
+def test_which_drive_is_the_baseline_stands_above_the_table(tmp_path: Path) -> None:
+    given = order(replacement=RED, member_bytes=2**30)
+    kept = run.run_rebuild(given, replace(given, replacement=IRONWOLF), 1, tmp_path / "run", lambda _: None)
+    put_in, beside = render_rebuild(kept).splitlines()[1:3]
+    assert put_in.endswith(f"({RED}, new)")
+    assert re.fullmatch(rf"beside ST12000VN0007\S* \({IRONWOLF}, new\), the baseline", beside)
+    alone = run.run_rebuild(given, None, 1, tmp_path / "alone", lambda _: None)
+    assert "the baseline" not in render_rebuild(alone)
+
+
 def test_that_host_is_the_cores_own() -> None:
     host = MdOptions(
         max_segments=LINUX_HOST.max_segments, jiffy_ns=LINUX_HOST.jiffy_ns, processors=LINUX_HOST.processors

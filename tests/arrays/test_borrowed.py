@@ -26,10 +26,14 @@ def test_the_caution_says_what_the_table_says() -> None:
     """How much longer a rebuild took at the most, where it got through with its own shingles and with the others."""
     own = {row[0]: [_hours(cell) for cell in row[2:]] for row in ROWS if row[1] == OWN}
     longer: dict[str, list[float]] = {"raid6": [], "raidz1": []}
+    decided: set[str] = set()
     for row in ROWS:
         for (layout, _), mine, theirs in zip(borrowed_parts.COLUMNS, own[row[0]], map(_hours, row[2:]), strict=True):
             if mine is not None and theirs is not None:
                 longer[layout].append(theirs / mine)
+            elif (mine is None) != (theirs is None):
+                decided.add(layout)
+    assert decided == set(longer), "that shingles decide whether a rebuild fails is said of both"
     of_md, of_zfs = max(longer["raid6"]), max(longer["raidz1"])
     assert {"md": f"{of_md - 1:.0%} longer", "OpenZFS": f"{of_zfs:.0f} times as long"} == BORROWED_OFF_BY
     told = TEXT.partition(borrowed_parts.BEGIN_SHINGLED)[2].partition(END)[2].partition("\n## ")[0]

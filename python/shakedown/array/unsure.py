@@ -52,7 +52,8 @@ def assumed(order: RebuildOrder, baseline: RebuildOrder | None = None) -> tuple[
     return tuple(
         f"CAUTION: how {name} shingles{', onto which the baseline rebuilds,' if name == its else ''} has not been "
         f"published; it is assumed to work like {like}. Rebuilds onto drives whose shingles are known took up to "
-        f"{BORROWED_OFF_BY[_real(order)]} with those of another: docs/profiles.md."
+        f"{BORROWED_OFF_BY[_real(order)]} with those of another, which also decided whether one failed: "
+        "docs/profiles.md."
         for name, like in names.items()
     )
 

@@ -58,6 +58,10 @@ validation: build ## predicted beside published: docs/validation-table.md
 profiles: build ## the profiles that are made of reference/data_sheets.csv
 	$(BIN)/python scripts/data_sheet_profiles.py
 
+.PHONY: borrowed
+borrowed: build ## how far drives made of data sheets may be off: the tables of docs/profiles.md, a quarter of an hour
+	$(BIN)/python scripts/borrowed_parts.py
+
 .PHONY: conformance
 conformance: lab ## every protocol and drive, modelled and in the lab: the table of docs/conformance.md, half an hour
 	$(BIN)/python scripts/conformance_table.py

@@ -10,6 +10,7 @@ from shakedown.errors import UsageError
 from shakedown.units import (
     floor_size,
     format_duration,
+    format_interval,
     format_left,
     format_two_sizes,
     parse_bytes_of_a_second,
@@ -41,6 +42,29 @@ from shakedown.units import (
 )
 def test_a_duration_has_two_units_at_the_most(seconds: float, text: str) -> None:
     assert format_duration(seconds * 1e9) == text
+
+
+@pytest.mark.parametrize(
+    ("low_s", "high_s", "text"),
+    [
+        (0.9, 1.2, "0.9 s to 1.2 s"),
+        (41.2, 44, "41.2 s to 44 s"),
+        (54, 130, "54 s to 130 s"),
+        (80, 130, "1 min 20 s to 2 min 10 s"),
+        (54, 3000, "0.9 min to 50 min"),
+        (3230, 3990, "54 min to 66 min"),
+        (3240, 6240, "54 min to 104 min"),
+        (5880, 6180, "1 h 38 min to 1 h 43 min"),
+        (27_600, 28_440, "7 h 40 min to 7 h 54 min"),
+        (20 * 3600, 60 * 3600, "20 h to 60 h"),
+        (40 * 3600, 50 * 3600, "1 d 16 h to 2 d 2 h"),
+        (1, 7200, "1 s to 2 h 0 min"),
+    ],
+)
+def test_both_ends_of_an_interval_have_the_same_units_unless_they_are_far_apart(
+    low_s: float, high_s: float, text: str
+) -> None:
+    assert " to ".join(format_interval(low_s * 1e9, high_s * 1e9)) == text
 
 
 @pytest.mark.parametrize(

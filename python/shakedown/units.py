@@ -152,24 +152,60 @@ def format_two_sizes(one_bytes: int, other_bytes: int) -> tuple[str, str]:
     return f"{texts[0]} ({one_bytes} bytes)", f"{texts[1]} ({other_bytes} bytes)"
 
 
+_LEADING_NS: Final = {unit: _DURATION_UNITS_NS[unit] for unit in ("ms", "s", "min", "h", "d")}
+"""The units that a duration for people may begin with."""
+
+_BELOW: Final = {"s": "ms", "min": "s", "h": "min", "d": "h"}
+
+
 def format_duration(duration_ns: float) -> str:
     """Nanoseconds for people, in two units: ``812 ms``, ``41.2 s``, ``5 min 12 s``, ``1 h 32 min``, ``9 d 4 h``."""
+    unit = _leading(duration_ns)
+    if unit == "min" and duration_ns >= 3600 * NS_PER_S:
+        return f"{round(duration_ns / _LEADING_NS['min'])} min"
+    text = _beginning_with(unit, duration_ns)
+    return text.removesuffix(" 0 s") if unit == "min" else text
+
+
+def format_interval(low_ns: float, high_ns: float) -> tuple[str, str]:
+    """Both ends in the same units: ``0.9 s`` and ``1.2 s``, ``54 min`` and ``103 min``, ``98 min`` as ``1 h 38 min``.
+
+    Ends that are further apart than neighbouring units, as a second and an hour, have each its own: in that of the
+    other it would say nothing.
+    """
+    low, high = _leading(low_ns), _leading(high_ns)
+    if low == high == "min" and low_ns < 3600 * NS_PER_S <= high_ns:
+        return f"{low_ns / _LEADING_NS['min']:.0f} min", format_duration(high_ns)
+    if _BELOW.get(high) != low:
+        return format_duration(low_ns), format_duration(high_ns)
+    if high == "s" or low_ns >= _LEADING_NS[high]:
+        return _beginning_with(high, low_ns), format_duration(high_ns)
+    unit = low if high_ns < 1000 * _LEADING_NS[low] else high
+    one, other = (f"{_three_digits(end_ns / _LEADING_NS[unit])} {unit}" for end_ns in (low_ns, high_ns))
+    return one, other
+
+
+def _leading(duration_ns: float) -> str:
+    """The unit that a duration begins with; of less than 100 s, 100 minutes or two days that is the smaller one."""
     if round(duration_ns / 1e6) < 1000:
-        return f"{duration_ns / 1e6:.3g} ms"
-    seconds = duration_ns / NS_PER_S
-    if seconds < 100:
-        return f"{seconds:.3g} s"
-    if seconds < 3600:
-        minutes, rest = divmod(round(seconds), 60)
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    minutes = round(seconds / 60)
-    if minutes < 100:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min"
-    days, hours = divmod(round(seconds / 3600), 24)
-    return f"{days} d {hours} h"
+        return "ms"
+    if duration_ns < 100 * NS_PER_S:
+        return "s"
+    if round(duration_ns / _LEADING_NS["min"]) < 100:
+        return "min"
+    return "h" if round(duration_ns / _LEADING_NS["min"]) < 48 * 60 else "d"
+
+
+def _beginning_with(unit: str, duration_ns: float) -> str:
+    if unit in ("ms", "s"):
+        return f"{duration_ns / _LEADING_NS[unit]:.3g} {unit}"
+    smaller = _BELOW[unit]
+    whole, rest = divmod(round(duration_ns / _LEADING_NS[smaller]), _LEADING_NS[unit] // _LEADING_NS[smaller])
+    return f"{whole} {unit} {rest} {smaller}"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def format_left(left_ns: float, about: str = "") -> str:

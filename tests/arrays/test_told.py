@@ -21,7 +21,7 @@ from shakedown.array.find import findings
 from shakedown.array.host import cautions
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
 from shakedown.array.settings import like_lab, parse_options
-from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS, unsure
+from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS, SAMPLED_OFF_BY, unsure
 from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.report.figures import candidates
@@ -269,6 +269,16 @@ def test_drives_that_nobody_has_published_the_shingles_of_are_told_however_it_en
     assert all(note in text for note in notes)
 
 
+def test_which_drive_is_the_baseline_stands_above_the_table(tmp_path: Path) -> None:
+    given = order(replacement=RED, member_bytes=2**30)
+    kept = run.run_rebuild(given, replace(given, replacement=IRONWOLF), 1, tmp_path / "run", lambda _: None)
+    put_in, beside = render_rebuild(kept).splitlines()[1:3]
+    assert put_in.endswith(f"({RED}, new)")
+    assert re.fullmatch(rf"beside ST12000VN0007\S* \({IRONWOLF}, new\), the baseline", beside)
+    alone = run.run_rebuild(given, None, 1, tmp_path / "alone", lambda _: None)
+    assert "the baseline" not in render_rebuild(alone)
+
+
 def test_that_host_is_the_cores_own() -> None:
     host = MdOptions(
         max_segments=LINUX_HOST.max_segments, jiffy_ns=LINUX_HOST.jiffy_ns, processors=LINUX_HOST.processors
@@ -316,6 +326,16 @@ def test_a_sample_is_told_with_what_it_may_be_off(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(run, "simulate", lambda _order, _share, _seed, whole=whole: replace(done, whole=whole))
         kept = run.run_rebuild(order(), None, 1, tmp_path / str(number), lambda _: None)
         assert ("CAUTION: the time of a sample was up to 2.7% off" in " ".join(render_rebuild(kept).split())) == says
+
+
+@pytest.mark.parametrize(("real", "document"), [("md", "rebuild.md"), ("OpenZFS", "zfs.md")])
+def test_what_a_sample_may_be_off_is_the_most_that_the_document_has_seen(real: str, document: str) -> None:
+    """Rounded up at the most by one percent."""
+    text = (Path(__file__).parents[2] / "docs" / document).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:mirror|d?raid)\w* .*$", text, re.MULTILINE)
+    most = max(float(found) for row in rows for found in re.findall(r"[−+](\d+\.\d+)", row))
+    told = float(SAMPLED_OFF_BY[real].removesuffix("%"))
+    assert most <= told < most + 1
 
 
 def test_no_time_is_doubted_where_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from characterize.test_parking import SLOW_MS, TURN_MS, Drive
+from shakedown.characterize import progress
 from shakedown.characterize.plan import PARKING, Plan, long
 from shakedown.characterize.progress import Progress
 from shakedown.errors import UsageError
@@ -52,6 +53,14 @@ def test_parking_takes_as_long_as_is_said_and_is_told_apart(parks_after_s: float
     told = _told(plan, ["rotation", PARKING])
     assert told[0].endswith(", then a minute to 40 minutes for parking)")
     assert told[1].endswith("(a minute to 40 minutes left)")
+
+
+@pytest.mark.parametrize(
+    ("least_s", "most_s", "told"),
+    [(60, 2400, "a minute to 40 minutes"), (600, 3000, "10 to 50 minutes"), (6000, 18_000, "1.7 to 5 hours")],
+)
+def test_both_ends_of_what_is_left_have_one_unit(least_s: float, most_s: float, told: str) -> None:
+    assert progress._span([least_s, most_s]) == told
 
 
 def test_what_shows_on_the_way_is_no_longer_told_as_open() -> None:

@@ -56,3 +56,15 @@ def test_the_card_of_a_file_needs_the_drive_beneath(run: Path, tmp_path: Path) -
     answer = shakedown("export", "run", "--card", "card.json", "--model", "X 1", "--firmware", "F", cwd=tmp_path)
     assert answer.returncode == 0
     assert json.loads((tmp_path / "card.json").read_text())["firmware"] == "F"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--csv", "no/a.csv"], ["--prometheus", "no/a.prom"], ["--card", "no/card.json"]]
+)
+def test_a_folder_that_is_not_there_is_a_slip_of_the_command_line(
+    arguments: list[str], run: Path, tmp_path: Path
+) -> None:
+    answer = shakedown("export", "run", *arguments, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert f"there is no folder `no` for `{arguments[1]}`\nhint: make it first" in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

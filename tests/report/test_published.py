@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.reference import Row
 from shakedown.report import published
 from shakedown.report.published import beside
-from shakedown.result.folder import Run
+from shakedown.report.summary import render
+from shakedown.result.folder import Run, read_run
 from shakedown.result.run_record import Published
+
+from . import synthetic
 
 
 def row(value: str, unit: str, quantity: str = "") -> Row:
@@ -110,6 +115,22 @@ def test_with_other_settings_than_the_protocols_own_nothing_is_held_against_what
     assert own is not None
     assert other is not None
     assert own.error is not None
-    assert "Ours is with" not in own.note
+    assert not own.differs
     assert other.error is None
-    assert other.note.startswith("Ours is with duration=7s: not what was published.")
+    assert other.differs == other.remark == "Ours is with duration=7s: not what was published."
+
+
+def test_how_ours_differs_is_said_once_and_not_with_each_row(tmp_path: Path) -> None:
+    folder = synthetic.random_1m(tmp_path / "run")
+    record = read_run(folder).record
+    wanted = tuple(
+        Published(finding="throughput", step=step, row=row, subject="wd40efax", note=f"Mind {row}.")
+        for step, row in (("new", "R011"), ("used", "R011"))
+    )
+    target = record.target.model_copy(update={"details": {**record.target.details, "scale_divisor": "100"}})
+    protocol = record.protocol.model_copy(update={"published": wanted})
+    scaled = record.model_copy(update={"protocol": protocol, "target": target})
+    (folder / "run.json").write_bytes(scaled.to_json())
+    told = " ".join(render([read_run(folder)]).split())
+    assert told.count("Published of a whole drive, ours is of 1/100 of one") == 1
+    assert told.count("Ours differs as said above. Mind R011.") == 1

@@ -13,6 +13,7 @@ import serving
 from shakedown.data import reference_path
 from shakedown.reference import read_rows
 from shakedown.validate import waiting
+from shakedown.validate.question import all_questions
 
 
 def shakedown(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -85,27 +86,52 @@ def test_of_a_row_that_is_not_there_the_range_is_told_and_nothing_guessed() -> N
 
 def test_what_is_played_is_told_before_it_ends() -> None:
     lines = shakedown("validate", "--row", "R065").stderr.splitlines()
-    assert lines[0] == "playing spinpoint-reads (random-reads on hd103uj)"
+    assert lines[0] == "playing spinpoint-reads (random-reads on hd103uj); 0 of 1 done"
     assert lines[-1].startswith("1 of 1: spinpoint-reads, ")
+    assert lines[-1].endswith(" s")
 
 
-def test_what_takes_long_is_told_again_and_what_follows_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experiments_and_rebuilds_are_counted_together() -> None:
+    lines = shakedown("validate", "--row", "R065", "--row", "R238").stderr.splitlines()
+    assert [line.partition(":")[0] for line in lines if " of 2: " in line] == ["1 of 2", "2 of 2"]
+    assert any(line.endswith("; 1 of 2 done") for line in lines)
+
+
+def test_what_takes_long_is_told_again_and_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cores, a piece that takes sixteen times as long as the others: they wait for it, and not for all by turns."""
     monkeypatch.setattr(waiting, "_EVERY_S", 0.01)
     monkeypatch.setattr(waiting, "cores", lambda: 2)
-    names = {Future[int](): name for name in ("a", "b", "c")}
-    futures, lines, ended = list(names), [], []
+    clock_s = [0.0]
+    pieces = [waiting.Piece(name, name, Future[tuple[int, float]]()) for name in ("raid6-new", "a", "b", "c")]
+    lines: list[str] = []
 
     def told(line: str) -> None:
-        lines.append(line.partition(",")[0] if line.endswith("gone") else line)
-        still = next((each for each in futures if not each.done()), None)
-        if still and line.startswith("still"):
-            still.set_result(1)
+        lines.append(line)
+        if line.startswith("still"):
+            clock_s[0] += 60
+            next(each.future for each in (*pieces[1:], pieces[0]) if not each.future.done()).set_result((1, 60.0))
 
-    for each in waiting.as_ended(names, told):
-        ended.append(names[each])
-    assert ended == ["a", "b", "c"]
-    assert lines == ["playing a, b", "still playing a", "still playing b", "still playing c"]
-    assert list(waiting.as_ended({}, told)) == []
+    played = waiting.Waiting([*(each.name for each in pieces), "later"], told, lambda: clock_s[0])
+    assert [name for name, _ in played.as_ended(pieces)] == ["a", "b", "c", "raid6-new"]
+    assert lines == [
+        "playing raid6-new, a; 0 of 5 done",
+        "still playing raid6-new, a; 0 of 5 done, 0 ms gone",
+        "1 of 5: a, 60.0 s, about 15 min left",
+        "still playing raid6-new, b; 1 of 5 done, about 15 min left, 60 s gone",
+        "2 of 5: b, 60.0 s, about 14 min left",
+        "still playing raid6-new, c; 2 of 5 done, about 14 min left, 2 min gone",
+        "3 of 5: c, 60.0 s, about 13 min left",
+        "still playing raid6-new; 3 of 5 done, about 13 min left, 3 min gone",
+        "4 of 5: raid6-new, 60.0 s, about 12.6 s left",
+    ]
+    assert list(played.as_ended([])) == []
+
+
+def test_what_is_known_to_take_long_is_still_asked_for() -> None:
+    questions = all_questions()
+    asked = {each.experiment for each in questions.questions}
+    asked |= {name for each in questions.rebuild_questions for name in each.rebuilds}
+    assert waiting.EFFORTS.keys() <= asked
 
 
 @pytest.mark.parametrize(("option", "value"), [("--row", "R999"), ("--profile", "wd40efay")])

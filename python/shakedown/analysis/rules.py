@@ -199,7 +199,7 @@ _RESILVER: Final = Limit(
     good_after=Enough("candidate_bytes", PERSISTENT_CACHE_BYTES),
     bad_after=_BASELINE,
 )
-_ONLY_A_REBUILD: Final = "whether the array keeps the drive in a rebuild, only `shakedown rebuild` shows"
+_ONLY_A_REBUILD: Final = "whether an array that is rebuilt onto it keeps it, `shakedown rebuild` shows"
 _SMALL_WRITES: Final = "keep long small random writing away from it: its rate collapses"
 _FALL_WHY: Final = (
     "the drive puts off work until no room is left for it; field notes B saw an eightieth of the rate left"
@@ -303,8 +303,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         use="mdraid",
         limits=_LARGE_WRITES,
-        bad="large writes, as a rebuild's, take twice as long or more",
-        good="large writes, as a rebuild's, keep more than half the baseline's rate",
+        bad="large writes, as of an array that is rebuilt onto it, take twice as long as the baseline's, or longer",
+        good="large writes, as of an array that is rebuilt onto it, are more than half as fast as the baseline's",
         why="a rebuild under md is one large sequential write, and large files lie in 512 KiB chunks (field notes A)",
         run="random-1m",
         question="whether a rebuild is quick enough",
@@ -321,7 +321,7 @@ RULES: Final[tuple[Rule, ...]] = (
         use="mdraid",
         limits=_TIMEOUT,
         bad="the array may drop the drive",
-        good=f"no request took longer than the kernel waits; {_ONLY_A_REBUILD}",
+        good=f"no request took as long as Linux waits for a drive, 30 s; {_ONLY_A_REBUILD}",
         why=_TIMEOUT_WHY + "; md has no timeout of its own and treats the error that follows as a failing member",
         run="random-1m",
         question="whether the array keeps the drive",

@@ -11,9 +11,11 @@ from shakedown.analysis.find.throughput import FELL_AFTER
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
 from shakedown.analysis.rules import RULES, SHINGLED_BASELINE, USES, USES_OF_ARRAYS, Enough, Limit, Rule, Use
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_duration, format_interval, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
+
+_TIME_UNITS_NS: Final = {"ms": NS_PER_S / 1000, "s": NS_PER_S}
 
 _FROZEN: Final = ConfigDict(frozen=True, extra="forbid")
 
@@ -337,16 +339,20 @@ def _measured(limit: Limit, finding: Finding) -> str:
     if finding.value is None and limit.figure not in finding.evidence:
         return f"{limit.name} more than {_in_unit(limit, low)}"
     value = _value(limit, finding, low)
-    spread = "" if low == high else f", between {_in_unit(limit, low)} and {_in_unit(limit, high)},"
+    spread = "" if low == high else f", between {' and '.join(_both_in_unit(limit, low, high))},"
     return f"{limit.name} {_in_unit(limit, value)}{spread}"
+
+
+def _both_in_unit(limit: Limit, low: float, high: float) -> tuple[str, str]:
+    if limit.unit not in _TIME_UNITS_NS:
+        return _in_unit(limit, low), _in_unit(limit, high)
+    return format_interval(low * _TIME_UNITS_NS[limit.unit], high * _TIME_UNITS_NS[limit.unit])
 
 
 def _in_unit(limit: Limit, value: float) -> str:
     match limit.unit:
-        case "ms":
-            return format_duration(value * NS_PER_S / 1000)
-        case "s":
-            return format_duration(value * NS_PER_S)
+        case "ms" | "s":
+            return format_duration(value * _TIME_UNITS_NS[limit.unit])
         case "bytes":
             return format_size(value)
         case "IOPS":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -26,6 +26,7 @@ from shakedown.array.unreadable import unreadable
 from shakedown.array.unsure import assumed, unsure, unsure_failure
 from shakedown.array.users import longest_wait, rewritten, users_otherwise
 from shakedown.array.zfs import ZfsOptions
+from shakedown.errors import Interrupted
 from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
@@ -43,9 +44,10 @@ _SLOWER: Final = 1.1
 
 
 def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, out: Path, tell: Tell) -> Run:
-    """Rebuild with ``seeds`` seeds, and the baseline likewise, into the new folder ``out``. Raises UsageError.
+    """Rebuild with ``seeds`` seeds, and the baseline likewise, into the new folder ``out``.
 
     Nothing is kept before both are done: a baseline alone would be a folder that is no run, and cannot be gone on with.
+    Raises UsageError, and Interrupted, which tells what is lost.
     """
     orders = [each for each in (baseline, order) if each is not None]
     for each in orders:
@@ -55,7 +57,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
         folders.insert(0, RunFolder.create(out / BASELINE_NAME))
     try:
         theirs: list[Finding] = []
-        made = [_rebuilds(each, seeds, tell) for each in orders]
+        made = _made(orders, seeds, tell)
         for each, folder, rebuilds in zip(orders, folders, made, strict=True):
             found = findings(rebuilds, _names(each), each.limit_bytes_per_s)
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
@@ -86,7 +88,45 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
     return read_run(out)
 
 
-def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
+def _made(orders: Sequence[RebuildOrder], seeds: int, tell: Tell) -> list[list[Rebuild]]:
+    """What came of each order. Raises Interrupted."""
+    began_s = monotonic()
+    made: list[list[Rebuild]] = []
+    for each in orders:
+        own = _Made(began_s, monotonic())
+        try:
+            made.append(_rebuilds(each, seeds, tell, own))
+        except KeyboardInterrupt as error:
+            own.done += len(made) * seeds
+            raise own.interrupted(len(orders) * seeds, is_last=each is orders[-1]) from error
+    return made
+
+
+@dataclass
+class _Made:
+    """How many rebuilds are done, and the share of the work of the order at hand, which ``own_began_s`` is of."""
+
+    began_s: float
+    own_began_s: float
+    done: int = 0
+    share: float = 0.0
+
+    def interrupted(self, of: int, *, is_last: bool) -> Interrupted:
+        """What is lost of ``of`` rebuilds, and how long it takes to have it again."""
+        now_s = monotonic()
+        lost = f", also not the {self.done} of {of} rebuilds that were done" if self.done else ""
+        takes = f"longer than these {format_duration((now_s - self.began_s) * NS_PER_S)}"
+        if is_last and self.share:
+            whole_s = self.own_began_s - self.began_s + (now_s - self.own_began_s) / self.share
+            takes = f"about {format_duration(whole_s * NS_PER_S)}"
+        fewer = "; `--seeds 1` computes fewer rebuilds" if of > 2 else ""
+        return Interrupted(
+            f"interrupted; of modelled arrays nothing is kept{lost}",
+            hint=f"the same command begins anew, and takes {takes}{fewer}",
+        )
+
+
+def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell, made: _Made) -> list[Rebuild]:
     """The core lets other threads work while it does, and an interruption waits for none of them.
 
     Nobody waits for long without a word of how far it is.
@@ -120,9 +160,11 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell) -> list[Rebuild]:
             if isinstance(rebuild, BaseException):
                 raise rebuild
             rebuilds[seed] = rebuild
+            made.done += 1
             ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
             tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
     finally:
+        made.share = _done([each.done for each in shares], seeds, threads)
         waiting.clear()
         for each in shares:
             each.stop()

@@ -66,6 +66,8 @@ def _span(seconds: list[float]) -> str:
     if least == most:
         return most
     number, _, unit = least.rpartition(" ")
+    if unit == "minutes" and most.endswith("hours"):
+        number, unit = f"{seconds[0] / 3600:.2g}", "hours"
     return f"{number if most.endswith(unit) else least} to {most}"
 
 

@@ -18,6 +18,7 @@ from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
+from shakedown.cli.own_file import refuse_no_folder
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.device.disk.facts import Consent
@@ -80,8 +81,10 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         What it holds is overwritten.
     """
     order, folder, before = _order(target, options)
-    if options.output is not None and options.output.exists() and not options.output.is_file():
-        raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
+    if options.output is not None:  # before hours have passed
+        refuse_no_folder(options.output)
+        if options.output.exists() and not options.output.is_file():
+            raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
     consent = Consent(options.destroy_data_on, options.allow_signature)
     try:
         outcome = measure(order, folder, consent, _teller(quiet=options.quiet), before)

@@ -12,7 +12,11 @@ _HEAD_BYTES: Final = 4096
 
 
 def refuse_other_file(path: Path, is_ours: Callable[[bytes], bool], what: str, hint: str) -> None:
-    """Raise UsageError unless there is nothing at ``path``, or a file whose first bytes are ours: ``what`` it is."""
+    """Raise UsageError unless there is nothing at ``path``, or a file whose first bytes are ours: ``what`` it is.
+
+    So too if there is no folder for it.
+    """
+    refuse_no_folder(path)
     if not (path.exists() or path.is_symlink()):
         return
     try:
@@ -26,7 +30,7 @@ def refuse_other_file(path: Path, is_ours: Callable[[bytes], bool], what: str, h
 def refuse_no_folder(path: Path) -> None:
     """Raise UsageError if the folder that a file is to be written into is not there: it may be a slip."""
     if not path.parent.is_dir():
-        raise UsageError(f"there is no folder `{path.parent}`", hint="make it first, or choose another")
+        raise UsageError(f"there is no folder `{path.parent}` for `{path}`", hint="make it first, or choose another")
 
 
 def _head(path: Path) -> bytes:

@@ -213,8 +213,6 @@ def _replaceable(path: Path) -> Path:
     refuse_other_file(
         path, lambda head: head.startswith(begins), "the progress of an earlier rebuild", "give --csv another path"
     )
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder `{path.parent}` for `--csv {path}`", hint="make it first")
     return path
 
 

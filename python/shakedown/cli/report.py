@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from shakedown.cli.document import print_document
 from shakedown.cli.output import print_result
-from shakedown.cli.own_file import refuse_no_folder, refuse_other_file
+from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.runs import runs_of
 from shakedown.report.html import write
@@ -40,7 +40,6 @@ def report(
     runs
         Folders of runs, or of several, like a demo's. The run of a baseline is shown with its candidate.
     """
-    refuse_no_folder(out)
     refuse_other_file(
         out, lambda head: _GENERATOR in head, "a report of Shakedown", hint="choose another path with --out"
     )

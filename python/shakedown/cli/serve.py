@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from shakedown import _core
 from shakedown.cli.document import print_document
+from shakedown.cli.own_file import refuse_no_folder
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
@@ -63,6 +64,8 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
             f"the path of the socket has {path_bytes} bytes: the kernel takes {_MOST_SOCKET_PATH_BYTES} at most",
             hint="a shorter one, like `--nbd /tmp/drive.sock`",
         )
+    for place in filter(None, (options.nbd, options.store)):
+        refuse_no_folder(place)
     path = profile_path(target.removeprefix(_MODEL))
     divisor = parse_scale(options.scale)
     with terminated_as_interrupted(unignored=True), ahead_of_others() as first:

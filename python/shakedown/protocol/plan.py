@@ -10,7 +10,7 @@ from shakedown.protocol.expect import expect
 from shakedown.protocol.schema import Protocol, Step
 from shakedown.target.arena import Arena
 from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_job
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_interval, format_size
 
 # Of hard drives, slowest to fastest, in order and at random: assumed, and only for telling hours from days.
 _IN_ORDER_BYTES_S: Final = (60e6, 280e6)
@@ -47,7 +47,7 @@ def plan_of(protocol: Protocol, arena: Arena) -> Planned | None:
         return None
     capacity_bytes = arena.identity.capacity_bytes
     work = sum((_work(step, capacity_bytes) for step in protocol.steps), Work(0, 0, 0))
-    least, most = (format_duration(bound_s * NS_PER_S) for bound_s in (work.least_s, work.most_s))
+    least, most = format_interval(work.least_s * NS_PER_S, work.most_s * NS_PER_S)
     steps = "one step" if len(protocol.steps) == 1 else f"{len(protocol.steps)} steps"
     lines = (
         *guarded.lines,

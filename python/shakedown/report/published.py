@@ -23,7 +23,7 @@ class Comparison:
 
     Of ratios it is that of the ratios as they are shown: 18.9× slower is 19 % more than 15.9× slower.
 
-    ``note`` is the protocol's own remark on the row.
+    ``note`` is the protocol's own remark on the row, ``differs`` how ours is another procedure or another drive.
     """
 
     row: Row
@@ -31,6 +31,12 @@ class Comparison:
     error: float | None
     words: tuple[str, str]
     note: str = ""
+    differs: str = ""
+
+    @property
+    def remark(self) -> str:
+        """All that is to be known when the two are compared."""
+        return f"{self.differs} {self.note}".strip()
 
     @property
     def error_text(self) -> str:
@@ -75,14 +81,16 @@ def _compare(row: Row, finding: Finding, record: RunRecord, note: str) -> Compar
     """
     text, error = _compare_full_size(row, finding)
     scale_divisor = record.target.scale_divisor
+    differs = []
+    if scale_divisor > 1:
+        whole = "Published of a whole drive, ours is of"
+        differs.append(f"{whole} 1/{scale_divisor} of one: what hangs on its size differs.")
     if others := _other_settings(record):
-        error, note = None, f"Ours is with {', '.join(others)}: not what was published. {note}".rstrip()
+        error = None
+        differs.append(f"Ours is with {', '.join(others)}: not what was published.")
     if scale_divisor > 1 and finding.kind in ("cliff", "recovery"):
         error = None
-    if scale_divisor > 1:
-        part = f"Published of a whole drive, ours is of 1/{scale_divisor} of one: what hangs on its size differs."
-        note = f"{part} {note}".rstrip()
-    return Comparison(row, text, error, _WORDS.get(finding.kind, ("longer", "shorter")), note)
+    return Comparison(row, text, error, _WORDS.get(finding.kind, ("longer", "shorter")), note, " ".join(differs))
 
 
 def _other_settings(record: RunRecord) -> list[str]:

@@ -15,6 +15,7 @@ from shakedown.report.seeds import seeds_table
 from shakedown.report.told_table import ToldTable
 from shakedown.result.answers import read_answers
 from shakedown.result.folder import Run
+from shakedown.result.run_record import RunRecord
 from shakedown.units import NS_PER_S, format_counts, format_duration
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
@@ -76,10 +77,12 @@ def told_tables(run: Run) -> tuple[ToldTable, ...]:
 
 def _heading(run: Run) -> str:
     record = run.record
-    who = f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
+    who = [_put_in(record)]
+    if run.baseline is not None:
+        who.append(f"beside {_put_in(run.baseline.record)}, the baseline")
     if _on_spare(run):
-        who = f"{format_counts(answers_of(run)['order']['members'])}; no new one is put in."
-    lines = [f"REBUILD: {record.protocol.title}", who, *([words.MODELLED] if record.is_modelled else [])]
+        who = [f"{format_counts(answers_of(run)['order']['members'])}; no new one is put in."]
+    lines = [f"REBUILD: {record.protocol.title}", *who, *([words.MODELLED] if record.is_modelled else [])]
     if "set" in record.parameters:
         lines.append(f"Set: {record.parameters['set']}.")
     if record.scale_divisor > 1:
@@ -90,6 +93,10 @@ def _heading(run: Run) -> str:
             " such a drive gets through, is a question of whole drives."
         )
     return "\n".join(wrap(line, "") for line in lines)
+
+
+def _put_in(record: RunRecord) -> str:
+    return f"{words.target_name(record.target)} ({record.target.text}, {record.parameters['state']})"
 
 
 def _figures(run: Run) -> str:

@@ -44,7 +44,7 @@ def _heading(candidate: Candidate) -> str:
     scale = words.scaled([run.record for run in candidate.runs])
     lines = [f"{candidate.name} ({target.text}, {format_size(target.capacity_bytes)}{scale})"]
     if beside:
-        lines.append(f"beside {', '.join(beside)}")
+        lines.append(f"beside {', '.join(beside)}, the baseline{'s' if len(beside) > 1 else ''}")
     if any(run.record.is_of_a_model for run in candidate.runs):
         lines.append(words.MODELLED)
     return "\n".join(wrap(line, "") for line in lines)
@@ -106,6 +106,7 @@ def _bracketed(text: str) -> str:
 def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
     """Sentences of what a table cannot tell, and the published figures."""
     rows = list(rows)
+    told = ""
     if any(row.interval_text() == NOT_STEADY for row in rows):
         yield "Not steady: the rate fell or rose within the step, so its mean has no confidence interval."
     for row in rows:
@@ -114,8 +115,11 @@ def _remarks(rows: Iterable[Figure]) -> Iterable[str]:
         for side, comparison in row.published:
             ours = f"; ours is {comparison.error_text}" if comparison.error_text else ""
             name = f"{'' if side == 'candidate' else 'the baseline, '}{words.kind_name(row.kind)} ({row.step})"
-            note = f" {comparison.note}" if comparison.note else ""
-            yield f"Published for {name}: {comparison.text}{ours} [{comparison.row.id}, {comparison.row.source}].{note}"
+            is_as_before = comparison.differs and comparison.differs == told
+            note = f"Ours differs as said above. {comparison.note}" if is_as_before else comparison.remark
+            row_of = f"[{comparison.row.id}, {comparison.row.source}]"
+            yield f"Published for {name}: {comparison.text}{ours} {row_of}. {note}".rstrip()
+            told = comparison.differs
 
 
 def _sparklines(run: Run) -> str:

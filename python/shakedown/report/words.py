@@ -10,7 +10,7 @@ from shakedown.analysis.status import off_by
 from shakedown.analysis.verdict import Status, UseVerdict
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
-from shakedown.units import format_duration
+from shakedown.units import format_duration, format_interval
 
 NONE: Final = "–"
 
@@ -136,7 +136,12 @@ def bounds(low: float | None, high: float | None, unit: str) -> str:
     """``7 h 40 min to 7 h 54 min``, ``± 49 ms`` where both would read the same; empty where there is no interval."""
     if low is None or high is None or high <= low:
         return ""
-    texts = quantity(low, unit), quantity(high, unit)
+    unit_ns = _TIME_UNITS_NS.get(unit)
+    texts = (
+        (quantity(low, unit), quantity(high, unit))
+        if unit_ns is None
+        else format_interval(low * unit_ns, high * unit_ns)
+    )
     return f"± {_half_width((high - low) / 2, unit)}" if texts[0] == texts[1] else " to ".join(texts)
 
 

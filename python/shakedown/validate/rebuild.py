@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
@@ -13,30 +13,30 @@ from shakedown.reference import Row
 from shakedown.units import parse_size_bytes
 from shakedown.validate.answer import Answer, answer_rebuild
 from shakedown.validate.question import Questions, Rebuild, RebuildQuestion
-from shakedown.validate.waiting import as_ended
+from shakedown.validate.waiting import Piece, Waiting, effort
 
 
 def rebuild_answers(
-    asked: Sequence[RebuildQuestion], questions: Questions, published: dict[str, Row], told: Callable[[str], None]
+    asked: Sequence[RebuildQuestion], questions: Questions, published: dict[str, Row], waiting: Waiting
 ) -> list[Answer]:
-    """The answers, each rebuild made once; ``told`` hears of the progress."""
-    names = list(dict.fromkeys(name for each in asked for name in each.rebuilds))
-    seconds = _durations([questions.rebuild(name) for name in names], told)
+    """The answers, each rebuild made once."""
+    seconds = _durations([questions.rebuild(name) for name in rebuilds_of(asked)], waiting)
     return [answer_rebuild(each, questions.rebuild(each.rebuild), published[each.row], seconds) for each in asked]
 
 
-def _durations(rebuilds: Sequence[Rebuild], told: Callable[[str], None]) -> dict[str, float]:
+def rebuilds_of(asked: Sequence[RebuildQuestion]) -> list[str]:
+    """Each once, those that take longest first."""
+    return sorted(dict.fromkeys(name for each in asked for name in each.rebuilds), key=effort, reverse=True)
+
+
+def _durations(rebuilds: Sequence[Rebuild], waiting: Waiting) -> dict[str, float]:
     """By name, how many seconds each takes in the model."""
     if not rebuilds:
         return {}
-    found = {}
     with on_every_core(_duration, [(each,) for each in rebuilds], ends_all=KeyboardInterrupt) as pending:
-        names = {each: rebuild.name for each, rebuild in zip(pending, rebuilds, strict=True)}
-        shown = {each: f"{name} (a rebuild)" for each, name in names.items()}
-        for number, done in enumerate(as_ended(shown, told), start=1):
-            found[names[done]], computed_s = done.result()
-            told(f"{number} of {len(pending)} rebuilds: {names[done]}, {computed_s:.1f} s")
-    return found
+        named = zip(rebuilds, pending, strict=True)
+        pieces = [Piece(rebuild.name, f"{rebuild.name} (a rebuild)", each) for rebuild, each in named]
+        return dict(waiting.as_ended(pieces))
 
 
 def _duration(rebuild: Rebuild) -> tuple[float, float]:

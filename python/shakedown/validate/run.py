@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
 from shakedown.data import list_profiles, profile_name, reference_path
 from shakedown.errors import UsageError
@@ -21,11 +20,9 @@ from shakedown.result.folder import read_run
 from shakedown.target.storage_box import drives_of
 from shakedown.validate.answer import Answer, answer
 from shakedown.validate.question import Experiment, Question, Questions, RebuildQuestion, all_questions
-from shakedown.validate.rebuild import rebuild_answers
+from shakedown.validate.rebuild import rebuild_answers, rebuilds_of
 from shakedown.validate.role import takers
-from shakedown.validate.waiting import as_ended
-
-_LONGEST_FIRST: Final = ("sequential-32k", "slim-surface", "durable-1m", "archive-surface")
+from shakedown.validate.waiting import Piece, Waiting, effort
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,8 @@ def validate(
     if profile is not None and not asked and not arrays:
         raise _nothing_asked(rows, profile, questions)
     reasons = {} if profile else unanswered(questions, published)
-    found = _answers(asked, questions, published, told) + rebuild_answers(arrays, questions, published, told)
+    waiting = Waiting([*_experiments(asked), *rebuilds_of(arrays)], told)
+    found = _answers(asked, questions, published, waiting) + rebuild_answers(arrays, questions, published, waiting)
     found.sort(key=lambda each: each.row)
     return Validation(found, {row: why for row, why in reasons.items() if not rows or row in rows})
 
@@ -124,30 +122,32 @@ def _members(question: RebuildQuestion, questions: Questions) -> list[str]:
     return [drive for name in question.rebuilds for drive in questions.rebuild(name).drives]
 
 
-def _answers(
-    asked: list[Question], questions: Questions, published: dict[str, Row], told: Callable[[str], None]
-) -> list[Answer]:
-    names = list(dict.fromkeys(each.experiment for each in asked))
-    names.sort(key=lambda name: name not in _LONGEST_FIRST)
+def _answers(asked: list[Question], questions: Questions, published: dict[str, Row], waiting: Waiting) -> list[Answer]:
+    names = _experiments(asked)
     groups = [(questions.experiment(name), [each for each in asked if each.experiment == name]) for name in names]
     found: list[Answer] = []
-    for answers in _in_parallel(groups, published, told):
+    for answers in _in_parallel(groups, published, waiting):
         found += answers
     order = {(each.row, each.part): index for index, each in enumerate(asked)}
     return sorted(found, key=lambda each: (each.row, order[each.row, each.part]))
 
 
+def _experiments(asked: Iterable[Question]) -> list[str]:
+    """Each once, those that take longest first."""
+    return sorted(dict.fromkeys(each.experiment for each in asked), key=effort, reverse=True)
+
+
 def _in_parallel(
-    groups: list[tuple[Experiment, list[Question]]], published: dict[str, Row], told: Callable[[str], None]
+    groups: list[tuple[Experiment, list[Question]]], published: dict[str, Row], waiting: Waiting
 ) -> Iterable[list[Answer]]:
     orders = [(experiment, asked, [published[each.row] for each in asked]) for experiment, asked in groups]
     # Whoever fails leaves the others to end by themselves; only an impatient user does not.
     with on_every_core(_experiment, orders, ends_all=KeyboardInterrupt) as pending:
-        names = {each: experiment.name for each, (experiment, _) in zip(pending, groups, strict=True)}
-        shown = {each: _what(experiment) for each, (experiment, _) in zip(pending, groups, strict=True)}
-        for number, done in enumerate(as_ended(shown, told), start=1):
-            answers, seconds = done.result()
-            told(f"{number} of {len(pending)}: {names[done]}, {seconds:.1f} s")
+        pieces = [
+            Piece(experiment.name, _what(experiment), each)
+            for each, (experiment, _) in zip(pending, groups, strict=True)
+        ]
+        for _, answers in waiting.as_ended(pieces):
             yield answers
 
 

@@ -433,3 +433,74 @@ def test_whose_disk_the_log_does_not_say_is_told_with_those_it_may_have_been() -
     assert (
         "which disk this is: `ls -l /sys/block | grep /ata4/` does, or a log from the boot on." in port.judgement.text
     )
+
+
+ADAPTER = """[ 1.1] scsi host4: ahci
+[ 1.1] scsi host5: ahci
+[ 1.1] ata1: SATA max UDMA/133 abar m2048@0xf7d10000 port 0xf7d10100 irq 27
+[ 1.1] ata2: SATA max UDMA/133 abar m2048@0xf7d10000 port 0xf7d10180 irq 27
+"""
+FAILURE = """[ 9000.0] ata{0}.00: exception Emask 0x0 SAct 0x0 SErr 0x0 action 0x6 frozen
+[ 9000.1] ata{0}.00: failed command: WRITE DMA EXT
+[ 9005.0] ata{0}: EH complete
+[ 9035.0] I/O error, dev {1}, sector 123456
+"""
+
+
+def of_ata(port: int, model: str) -> str:
+    return f"[ 2.0] ata{port}.00: ATA-9: {model}, 82.00A82, max UDMA/133\n"
+
+
+def at_address(address: str, letter: str, model: str) -> str:
+    return (
+        f"[ 2.1] scsi {address}: Direct-Access     ATA      {model[:16]:16} 0A82 PQ: 0 ANSI: 5\n"
+        f"[ 2.2] sd {address}: [{letter}] Attached SCSI disk\n"
+    )
+
+
+def titles(said: str) -> list[str]:
+    return [each.episode.drive.title for each in triage(said.encode()).episodes]
+
+
+RED = "WDC WD40EFAX-68JH4N0"
+RED_AT_4, RED_AT_5 = at_address("4:0:0:0", "sdb", RED), at_address("5:0:0:0", "sdc", RED)
+SDC_AT_5 = "[ 2.2] sd 5:0:0:0: [sdc] Attached SCSI disk\n"
+OLD_ADAPTER = ADAPTER.replace(" host", "").replace(":", " :", 2)
+BEHIND_OTHER = "[ 1.0] scsi host0: Fusion MPT SAS Host\n" + at_address("0:0:0:0", "sda", RED)
+
+
+@pytest.mark.parametrize(
+    ("boot", "found"),
+    [
+        pytest.param(ADAPTER + SDC_AT_5, ["sdc ata2"], id="by hosts alone"),
+        pytest.param(OLD_ADAPTER + SDC_AT_5, ["sdc ata2"], id="by hosts, as of old"),
+        pytest.param(ADAPTER + SDC_AT_5.replace("5", "4"), ["ata2", "sdc ata1"], id="another port's"),
+        pytest.param(ADAPTER[ADAPTER.index("\n") + 1 :] + SDC_AT_5, ["ata2", "sdc"], id="cut amid the hosts"),
+        pytest.param(BEHIND_OTHER + ADAPTER + of_ata(2, RED) + RED_AT_5, ["sdc ata2"], id="beside another adapter"),
+        pytest.param(of_ata(2, RED) + BEHIND_OTHER + RED_AT_5, ["ata2", "sdc"], id="beside one, without hosts"),
+        pytest.param(of_ata(1, RED) + of_ata(2, RED) + RED_AT_4 + RED_AT_5, ["sdc ata2"], id="by models in order"),
+        pytest.param(of_ata(2, RED) + RED_AT_4 + RED_AT_5, ["ata2", "sdc"], id="a model's line is missing"),
+        pytest.param("", ["ata2", "sdc"], id="no boot"),
+    ],
+)
+def test_a_port_and_a_letter_are_one_drive_where_the_log_tells_and_nowhere_else(boot: str, found: list[str]) -> None:
+    assert titles(boot + FAILURE.format(2, "sdc")) == found
+
+
+def test_a_device_behind_a_port_multiplier_is_told_by_its_channel() -> None:
+    boot = ADAPTER + SDC_AT_5.replace("5:0", "5:1")
+    assert titles(boot + FAILURE.replace("{0}.00", "{0}.01").format(2, "sdc")) == ["sdc ata2.01"]
+
+
+def test_a_port_that_lets_go_of_an_address_names_it() -> None:
+    """A log from later than the boot: libata itself says whose disk it takes away, and the episodes become one."""
+    taken = "[ 9036.0] ata2.00: disabled\n[ 9036.0] ata2.00: detaching (SCSI 5:0:0:0)\n"
+    said = "[ 8999.0] sd 5:0:0:0: [sdc] tag#3 CDB: Write(16) 8a 00\n" + FAILURE.format(2, "sdc")
+    assert titles(said) == ["ata2", "sdc"]
+    assert titles(said + taken) == ["sdc ata2"]
+
+
+def test_a_drive_put_in_another_place_is_joined_to_its_port_too() -> None:
+    boot = of_ata(2, RED) + RED_AT_5
+    new = "ST8000VN004-2M2101"
+    assert titles(boot + of_ata(2, new) + at_address("5:0:0:0", "sdc", new) + FAILURE.format(2, "sdc")) == ["sdc ata2"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict, deque
+from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
+
+from shakedown.analysis.triage.host import Hosts
 
 MOST_DRIVES: Final = 2048
 """More than a machine has; of a log that names more, those not heard of for longest are forgotten."""
@@ -46,6 +49,11 @@ class Drive:
         return next((name for name in reversed(self.names) if name.startswith("ata")), "")
 
     @property
+    def is_placed(self) -> bool:
+        """Whether both its port and its SCSI address are known."""
+        return bool(self.port) and any(":" in name for name in self.names)
+
+    @property
     def is_disk(self) -> bool:
         """Whether it is more than a port: the kernel has found a disk, or calls it as it calls none but disks."""
         return self.has_disk or any(":" in name or _DISK.match(name) for name in self.names)
@@ -81,8 +89,10 @@ class Drives:
     def __init__(self) -> None:
         """No drive yet."""
         self._by_name: OrderedDict[str, Drive] = OrderedDict()
-        self._unplaced: deque[tuple[str, str]] = deque(maxlen=64)
+        self._unplaced: dict[str, str] = {}
+        self._is_settled = True
         self._count = count(1)
+        self.hosts = Hosts()
 
     def get(self, name: str) -> Drive:
         """The drive of a name, a new one if the name is new."""
@@ -119,39 +129,67 @@ class Drives:
     def is_model(self, name: str, model: str) -> tuple[Drive, Drive | None]:
         """A drive under ``name`` calls itself ``model``: it, and the drive it was thought not to be, as in ``same``.
 
-        libata names the model first by port, then SCSI by address, in the order of the ports: that joins the two. A
-        model that comes under a new address while a single drive of that model is gone is that drive.
+        libata names the model by port, then SCSI by address. Which address is the port's the boot tells (``hosts``);
+        else both wait for ``told_by_models``. A model that comes under a new address while a single drive of that
+        model is gone is that drive.
         """
+        is_of_ata = name.startswith("ata") or model.startswith("ATA ")
         model = re.sub(r"^ATA +", "", model).strip()
-        merged = None
         drive = self._by_name.get(name)
-        if name.startswith("ata"):
-            drive = self.get(name)
-            if not any(":" in other for other in drive.names):
-                self._unplaced.append((name, model))
-        elif drive is None:
-            port = self._take_unplaced(model)
-            if port:
-                drive, merged = self.same(port, name)
-            else:
-                drive = self._lost(model)
-                if drive is not None:
-                    self._name(drive, name)
-        drive = drive or self.get(name)
-        if drive.model and not _like(drive.model, model):
+        if drive is not None and drive.model and not _like(drive.model, model):
             drive = self._replaced(name)
+        if name.startswith("ata") or (drive is None and (self._is_told(name) or self._has_unplaced(model))):
+            drive = self.get(name)
+        elif drive is None:
+            drive = self._lost(model)
+            if drive is not None:
+                self._name(drive, name)
+        drive = drive or self.get(name)
         if len(model) > len(drive.model):
             drive.model = model
         drive.is_gone = False
         drive.has_disk = True
         if ":" in name:
             drive.found_at = next(self._count)
-        return drive, merged
+        if is_of_ata and not drive.is_placed:
+            self._unplaced[name] = model
+            if len(self._unplaced) > MOST_DRIVES:
+                del self._unplaced[next(iter(self._unplaced))]
+            self._is_settled = False
+        return self.placed(name) if ":" in name else (drive, None)
+
+    def placed(self, address: str) -> tuple[Drive, Drive | None]:
+        """The drive at a SCSI address, joined as by ``same`` to the port that the boot says it is at."""
+        drive, port = self.get(address), self.hosts.port_at(address)
+        if not port or port in drive.names:
+            return drive, None
+        at_port = self._by_name.get(port)
+        if at_port is not None and drive.model and at_port.model and not _like(drive.model, at_port.model):
+            return drive, None
+        return self.same(port, address)
+
+    def told_by_models(self) -> Iterator[tuple[Drive, Drive | None]]:
+        """Ports and addresses of whose hosts the boot says nothing, joined as by ``same`` where their models tell.
+
+        SCSI names the disks in the order of their ports. Where more addresses are of a model than ports, or fewer, a
+        disk is behind another adapter or a line is missing: then any of them may be any.
+        """
+        if self._is_settled:
+            return
+        self._is_settled = True
+        waiting = {name: model for name, model in self._unplaced.items() if self._waits(name)}
+        self._unplaced = waiting
+        for like in {model[:_INQUIRY_CHARACTERS] for model in waiting.values()}:
+            alike = sorted((name for name, model in waiting.items() if _like(model, like)), key=_numbers)
+            ports, addresses = [name for name in alike if ":" not in name], [name for name in alike if ":" in name]
+            if len(ports) == len(addresses):
+                yield from (self.same(port, address) for port, address in zip(ports, addresses, strict=True))
 
     def reboot(self) -> None:
         """Names mean nothing any more: forget them. Whoever holds a drive keeps it."""
         self._by_name.clear()
         self._unplaced.clear()
+        self.hosts = Hosts()
 
     def _name(self, drive: Drive, name: str) -> None:
         if name in drive.names:
@@ -175,13 +213,21 @@ class Drives:
         drive.model = drive.model or other.model
         drive.is_gone = drive.is_gone or other.is_gone
         drive.has_disk = drive.has_disk or other.has_disk
+        drive.found_at = max(drive.found_at, other.found_at)
 
-    def _take_unplaced(self, model: str) -> str:
-        for entry in sorted(self._unplaced, key=lambda each: int(re.sub(r"\D.*", "", each[0][3:]) or 0)):
-            if entry[1][:_INQUIRY_CHARACTERS].strip() == model[:_INQUIRY_CHARACTERS].strip():
-                self._unplaced.remove(entry)
-                return entry[0]
-        return ""
+    def _is_told(self, name: str) -> bool:
+        return bool(self.hosts.port_at(name)) if ":" in name else self.hosts.is_known(name)
+
+    def _has_unplaced(self, model: str) -> bool:
+        """Whether a drive of a model has been named by its port and not by an address yet."""
+        return any(
+            ":" not in name and _like(other, model) and self._waits(name) for name, other in self._unplaced.items()
+        )
+
+    def _waits(self, name: str) -> bool:
+        """Whether a port or an address still wants the other, and nothing but the models may tell."""
+        drive = self._by_name.get(name)
+        return drive is not None and not drive.is_placed and not self._is_told(name)
 
     def _lost(self, model: str) -> Drive | None:
         lost = {id(drive): drive for drive in self._by_name.values() if drive.is_gone and _like(drive.model, model)}
@@ -204,6 +250,10 @@ def _is_another(before: Drive, drive: Drive) -> bool:
     if any(":" in name for name in before.names):
         return True
     return drive.found_at > before.spoken_of_at and all(_DISK.match(name) for name in before.names)
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", name)]
 
 
 def _like(one: str, other: str) -> bool:

@@ -19,6 +19,11 @@ MOST_EPISODES: Final = 2000
 _SAMPLED_LINES: Final = 2000
 """So many lines from the beginning are looked at to tell whether this is a log at all."""
 
+_ADDRESS: Final = re.compile(r"\d+(?::\d+){3}")
+
+_OF_ARRIVALS: Final = frozenset({"attached", "speed", "reset", "recovered"})
+"""Signs amid which more disks may yet be named."""
+
 _SMARTCTL: Final = re.compile(rb'smartctl \d|=== START OF |\s*(?:\{\s*)?"(?:smartctl|json_format_version)":')
 """How lines of its output begin, as text and as JSON. What smartd says in a log is another matter, and is read."""
 
@@ -91,7 +96,16 @@ class Follower:
             drive, merged = self._drives.is_model(sign.who, sign.note)
             self._joined(drive, merged)
             self._is_back(drive, line)
+        elif sign.what == "ata-host":
+            self._drives.hosts.announce_host(int(sign.who), sign.note)
+        elif sign.what == "ata-port":
+            self._drives.hosts.announce_port(int(sign.who.removeprefix("ata")))
         else:
+            if sign.what not in _OF_ARRIVALS:
+                for drive, merged in self._drives.told_by_models():
+                    self._joined(drive, merged)
+            if _ADDRESS.fullmatch(sign.who):
+                self._joined(*self._drives.placed(sign.who))
             self._happened(sign, line)
 
     def _happened(self, sign: Sign, line: LogLine) -> None:
@@ -173,13 +187,14 @@ class Follower:
         return Sign("speed-limited", sign.who, f"{sign.note} Gb/s") if is_slower else sign
 
     def _join_port(self, address: str) -> None:
-        """A SCSI address speaks while a single port recovers: it is that port's."""
-        drive = self._drives.get(address)
-        if drive.port or not re.fullmatch(r"\d+(?::\d+){3}", address):
+        """An address is a port's because the boot said so, else because it speaks while that port alone recovers."""
+        if not _ADDRESS.fullmatch(address):
             return
-        if len(self._recovering) == 1:
+        drive, merged = self._drives.placed(address)
+        self._joined(drive, merged)
+        if not drive.port and len(self._recovering) == 1:
             (port,) = self._recovering
-            if not any(":" in name for name in port.names):
+            if not (self._drives.hosts.is_known(port.port) or any(":" in name for name in port.names)):
                 self._joined(*self._drives.same(port.port, address))
 
     def _joined(self, drive: Drive, merged: Drive | None) -> None:

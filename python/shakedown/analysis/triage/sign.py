@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 What = Literal[
     # who is who
-    "is-model", "same-as", "attached", "boot",
+    "is-model", "same-as", "attached", "ata-host", "ata-port", "boot",
     # how a drive behaves
     "exception", "frozen", "timeout", "timeout-abort", "timeout-result", "timeout-request", "command", "bus-error",
     "link-dropped", "speed-limited", "speed", "reset", "usb-reset", "pcie-corrected", "pcie-error", "pcie-fatal",
@@ -109,6 +109,8 @@ _ATA_SIGNS: Final = _compiled(
     ("queueing-off", r"NCQ disabled due to excessive errors"),
     ("recovered", r"EH complete"),
     ("is-model", r"ATA-\d{1,2}: ([^,]{1,60}),"),
+    ("ata-port", r"(?:[SP]ATA max |DUMMY$)"),
+    ("same-as", r"detaching \(SCSI (\d+:\d+:\d+:\d+)\)"),
 )
 
 
@@ -221,6 +223,9 @@ TIMEOUTS: Final[tuple[What, ...]] = ("timeout", "timeout-abort", "timeout-result
 NAMELESS: Final = frozenset({"hung-task", "zfs-suspended"})
 """Signs of which no drive is known."""
 
+# Until Linux 3.10 `scsi4 : ahci`. Drivers of libata only: other hosts are announced with more words, or have no ports.
+_ATA_HOST: Final = re.compile(r"scsi(?: host)?(\d{1,5}) ?: ((?:acard-)?ahci[\w-]*|(?:ata|sata|pata)_\w+|pdc_adma)$")
+
 # A path of native multipath: which controller leads to which disk.
 _NVME_PATH: Final = re.compile(r"nvme(\d+)c(\d+)n(\d+)$")
 
@@ -232,6 +237,10 @@ def _others(text: str) -> Iterator[Sign]:
     bridge = re.match(r"(?:scsi (host\d+): usb-storage|usb-storage) (\d+-[\d.]+):1\.\d", text)
     if bridge and bridge[1]:
         yield Sign("same-as", bridge[2], bridge[1])
+        return
+    host = _ATA_HOST.match(text)
+    if host:
+        yield Sign("ata-host", host[1], host[2])
         return
     controller = re.match(r"nvme (nvme\d+): pci function (\S+)$", text)
     if controller:

@@ -14,7 +14,7 @@ from shakedown.result.folder import Run
 from shakedown.result.run_record import StepRecord
 from shakedown.sample import SAMPLE_SCHEMA
 from shakedown.validate.answer import Answer, answer, answer_rebuild
-from shakedown.validate.goal import goals
+from shakedown.validate.goal import advice, goals
 from shakedown.validate.measure import MEASURES
 from shakedown.validate.question import Experiment, Question, Rebuild, RebuildQuestion
 from shakedown.validate.run import Validation
@@ -153,6 +153,20 @@ def test_what_follows_from_fitted_rows_is_no_check() -> None:
     question = asked("rate", row="R012", over="baseline", follows_from=["R010", "R011"])
     assert answer(question, experiment, row("15.9", "ratio", "R012"), RUN).role == "fit"
     assert answer(asked("rate", row="R012"), experiment, row("15.9", "ratio", "R012"), RUN).role == "check"
+
+
+def test_what_a_maker_tells_is_no_check_unless_the_profile_was_made_with_it() -> None:
+    told = replace(row("0.05", "min", "R009"), confidence="advised")
+    assert answer(asked("duration"), EXPERIMENT, told, RUN).role == "advice"
+    made = EXPERIMENT.model_copy(update={"origins": {"run": "R009"}})
+    assert answer(asked("duration"), made, told, RUN).role == "input"
+
+
+def test_what_makers_tell_is_held_to_no_goal() -> None:
+    told = [given(0.05, "advice"), given(0.2, "advice"), given(None, "advice")]
+    assert goals(told) == []
+    assert advice(told) == "1 of 3 rows that makers tell and nobody measured within 10%, 2 within 25%"
+    assert advice([given(0.5)]) == ""
 
 
 def given(

@@ -91,7 +91,7 @@ def _beside(
         unit=unit,
         predicted=predicted,
         error=None if predicted is None else _error(predicted, low, high, unit),
-        role=role,
+        role="advice" if role == "check" and row.confidence == "advised" else role,
         seed=_SEED.search(row.source) is not None,
         array=array,
         source=row.source,

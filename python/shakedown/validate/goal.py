@@ -44,13 +44,29 @@ def is_within(answer: Answer, limit: float) -> bool:
     return answer.error is not None and abs(answer.error) <= limit
 
 
+def checks_nothing(answer: Answer) -> bool:
+    """Whether the profiles were made with the row."""
+    return answer.role in {"fit", "input"}
+
+
+def advice(answers: Sequence[Answer]) -> str:
+    """What was told and not measured is held to no goal; one sentence on it, if there is any."""
+    told = [each for each in answers if each.role == "advice"]
+    near, far = (sum(is_within(each, limit) for each in told) for limit in (NEAR, FAR))
+    return (
+        f"{near} of {len(told)} rows that makers tell and nobody measured within {NEAR:.0%}, {far} within {FAR:.0%}"
+        if told
+        else ""
+    )
+
+
 def _named(answers: Sequence[Answer]) -> str:
     return ", ".join(f"{each.row}{f' ({each.part})' if each.part else ''}" for each in answers)
 
 
 def _fits(held: Sequence[Answer]) -> str:
     """How many of those that are near enough check nothing."""
-    fits = sum(each.role != "check" for each in held)
+    fits = sum(checks_nothing(each) for each in held)
     return f" ({fits} of the {len(held)} are fits or inputs)" if fits else ""
 
 

@@ -10,8 +10,9 @@ from shakedown.data import list_profiles, profile_path
 from shakedown.reference import origins, rows_in
 from shakedown.toml import parse_toml
 
-Role = Literal["fit", "input", "check"]
-"""``fit``: a value was chosen so that the model meets the row; ``input``: one was taken from it; ``check``: neither."""
+Role = Literal["fit", "input", "check", "advice"]
+"""``fit``: a value was chosen so that the model meets the row; ``input``: one was taken from it; ``check``: neither;
+``advice``: nor here, but nobody measured it: a maker tells it."""
 
 
 def role_of(row: str, profile: str) -> Role:

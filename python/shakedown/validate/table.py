@@ -9,7 +9,7 @@ from itertools import groupby, zip_longest
 from typing import Final
 
 from shakedown.validate.answer import Answer
-from shakedown.validate.goal import goals
+from shakedown.validate.goal import advice, checks_nothing, goals
 from shakedown.validate.run import Validation
 
 _COLUMNS = ("row", "drive", "figure", "published", "predicted", "error", "role", "source")
@@ -46,8 +46,10 @@ def to_text(validation: Validation) -> str:
     """For a terminal: the rows, what the goals say, and how many rows are not answered."""
     rows = [cells(answer)[:-1] for answer in validation.answers]
     said = [f"{'held' if goal.held else 'MISSED'}: {goal.text}" for goal in goals(validation.answers)]
+    if told := advice(validation.answers):
+        said.append(f"no goal: {told}")
     if validation.answers:
-        fits = sum(answer.role != "check" for answer in validation.answers)
+        fits = sum(checks_nothing(answer) for answer in validation.answers)
         were, check = ("row was", "checks") if fits == 1 else ("rows were", "check")
         said.append(f"{fits} {were} used to make the profiles (fit, input) and {check} nothing.")
     if len(validation.unanswered) > _FEW:
@@ -74,7 +76,9 @@ def to_markdown(validation: Validation) -> str:
 
 def goals_to_markdown(validation: Validation) -> str:
     """One line a goal."""
-    return "".join(f"- {'held' if goal.held else '**missed**'}: {goal.text}\n" for goal in goals(validation.answers))
+    lines = [f"- {'held' if goal.held else '**missed**'}: {goal.text}\n" for goal in goals(validation.answers)]
+    told = advice(validation.answers)
+    return "".join([*lines, *([f"- no goal: {told}\n"] if told else [])])
 
 
 def _grouped(reasons: dict[str, str]) -> Iterable[tuple[str, str]]:

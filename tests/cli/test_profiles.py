@@ -149,3 +149,16 @@ def test_what_is_neither_here_nor_a_model_number_is_told_how_to_ask(
     said, hinted = answer.stderr.strip().split("\nhint: ")
     assert (answer.returncode, said.startswith("error: there is no block device `")) == (2, True)
     assert hint in hinted
+
+
+def test_a_drive_can_be_asked_for_its_rate(tmp_path: Path) -> None:
+    words = ("profiles", "new", "mine.toml", "--capacity", "8TB", "--rpm", "7200")
+    assert "253 MB/s at the edge" in " ".join(shakedown(*words, "--self-test", "701min", cwd=tmp_path).stdout.split())
+    for more, why in (
+        ((), "how fast does it read?"),
+        (("--self-test", "7s"), "which no hard drive reads on average"),
+        (("--self-test", "0s"), "which no hard drive reads on average"),
+    ):
+        refused = shakedown("profiles", "new", "other.toml", *words[3:], *more, cwd=tmp_path)
+        assert (refused.returncode, why in refused.stderr, "hint:" in refused.stderr) == (2, True, True)
+        assert not (tmp_path / "other.toml").exists()

@@ -14,11 +14,15 @@ from typing import Any, Final
 from shakedown.data import profile_path, reference_path
 from shakedown.errors import UsageError
 from shakedown.fit.twin import Plain, Twin
+from shakedown.reference import read_rows
 from shakedown.toml import parse_toml
 from shakedown.units import SECTOR_BYTES, parse_data_rate, parse_memory_bytes, parse_rated_bytes
 
 LIKE: Final = "assumed: as "
 """The beginning of the origin of what is taken of another drive; its name follows."""
+
+ADVISED: Final = "it advises for its self-test"
+"""In the origin of a rate that follows from that."""
 
 _MADE: Final = "Made of a data sheet: docs/profiles.md tells the rules."
 _MADE_OF_LIST: Final = "Made by `make profiles` of reference/data_sheets.csv: docs/profiles.md tells the rules."
@@ -28,6 +32,9 @@ _FAST, _SLOW = "st12000vn0007", "wd40efrx"
 
 _BLOCK_BYTES: Final = 4096
 _WRITTEN_SHARE: Final = 3 / 8
+_INNER_SHARE: Final = 1 / 2
+_MEAN_SHARE: Final = (1 + _INNER_SHARE) / 2
+"""Of the rate at the edge: all zones have as many tracks, in even steps from the edge to the inner edge."""
 _SMALL_GB: Final = 8000
 _COUNTED_SECTORS: Final = 1 << 21
 
@@ -44,7 +51,8 @@ _Section = dict[str, tuple[Plain, str]]
 @dataclass(frozen=True)
 class DataSheet:
     """What is known of a drive from outside. ``source`` is the origin of its figures, ``rate_source`` of the rate;
-    ``is_listed``: it is a row of ``reference/data_sheets.csv``.
+    ``is_listed``: it is a row of ``reference/data_sheets.csv``. ``self_test_s`` is what the drive itself advises for
+    its extended self-test, ``self_test_source`` its origin. One of that and the rate has to be known.
 
     ``like`` is the drive whose mechanics and buffer it has where nothing is said, None: a usual one. ``shingles_like``
     is the one whose translation layer it has, None: it is conventional.
@@ -54,9 +62,11 @@ class DataSheet:
     title: str
     capacity_bytes: int
     rpm: int
-    outer_bytes_per_s: int
+    outer_bytes_per_s: int | None
     source: str
     rate_source: str
+    self_test_s: float | None = None
+    self_test_source: str = ""
     vendor: str = "unknown"
     model: str = "unknown"
     firmware: str = "0"
@@ -79,6 +89,7 @@ def _sheet(row: dict[str, str]) -> DataSheet:
     number = row["model"]
     capacity = re.sub(r"(\d)(\D)", r"\1 \2", row["capacity"])
     remembered = f"assumed: remembered of the data sheet of {number}, not looked up"
+    self_test = read_rows(reference_path("published.csv"))[row["self_test"]] if row["self_test"] else None
     kind = f"drive-managed SMR; how it shingles is assumed, as {row['shingles_like']}"
     return DataSheet(
         name=number.lower(),
@@ -88,6 +99,8 @@ def _sheet(row: dict[str, str]) -> DataSheet:
         outer_bytes_per_s=parse_data_rate(row["outer_rate"]),
         source=row["source"] or remembered,
         rate_source=row["rate_source"] or row["source"] or remembered,
+        self_test_s=float(self_test.value) * 60 if self_test else None,
+        self_test_source=f"published {self_test.id}" if self_test else "",
         vendor=row["vendor"],
         model=row["reported_model"],
         firmware=row["firmware"] or "0",
@@ -97,6 +110,37 @@ def _sheet(row: dict[str, str]) -> DataSheet:
         shingles_like=row["shingles_like"] or None,
         is_listed=True,
     )
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The rate at which a drive reads on and on at its edge, and who says so."""
+
+    bytes_per_s: float
+    origin: str
+
+
+def edge_of(sheet: DataSheet) -> Edge:
+    """The sheet's rate, or the one with which reading all of it takes as long as the drive advises for its self-test.
+
+    The faster one: a self-test reads all of the surface, so advice may hold a reserve, but a drive that advises less
+    than its sheet's rate allows is faster than its sheet. Raises UsageError if neither is known.
+    """
+    told = sheet.outer_bytes_per_s
+    if sheet.self_test_s is None:
+        if told is None:
+            raise UsageError("how fast does it read?", hint="give `--outer-rate`, `--self-test`, or both")
+        return Edge(told, f"{sheet.rate_source}; {_sustains(told)}")
+    advised = sheet.capacity_bytes / sheet.self_test_s / _MEAN_SHARE
+    advises = f"{ADVISED} {sheet.self_test_s / 60:.0f} min"
+    if told is None or advised > told:
+        beside = "" if told is None else f", less than the {told / 1e6:.0f} MB/s of its data sheet would take"
+        return Edge(advised, f"{sheet.self_test_source}: {advises}{beside}; {_sustains(advised)}")
+    return Edge(told, f"{sheet.rate_source}; {_sustains(told)}")
+
+
+def _sustains(bytes_per_s: float) -> str:
+    return f"sustains {bytes_per_s / 1e6:.0f} MB/s at the edge, skews included"
 
 
 def rated_bytes(told_bytes: int) -> int:
@@ -177,13 +221,13 @@ def _geometry(sheet: DataSheet, like: _Known) -> _Section:
     for key in ("track_skew_degrees", "cylinder_skew_degrees"):
         degrees[key] = math.ceil(like.number("geometry", key) * sheet.rpm / like.number("geometry", "rpm"))
         section[key] = (degrees[key], f"assumed: hides as many ms as that of {like.name}")
-    turn_bytes = sheet.outer_bytes_per_s * 60 / sheet.rpm
+    edge = edge_of(sheet)
+    turn_bytes = edge.bytes_per_s * 60 / sheet.rpm
     of_surface = like.number("geometry", "capacity_bytes") / like.number("geometry", "heads")
     of_track = like.number("geometry", "outer_track_bytes")
     by_rule = max(1, round(sheet.capacity_bytes / (of_surface * turn_bytes / of_track)))
     heads = sheet.heads or by_rule
     outer_bytes = _whole_blocks(turn_bytes * turns_of_track(heads, *degrees.values()))
-    rate = f"sustains {sheet.outer_bytes_per_s / 1e6:.0f} MB/s at the edge, skews included"
     section["capacity_bytes"] = (sheet.capacity_bytes, f"{sheet.source}; in the sectors that vendors have agreed on")
     section["rpm"] = (sheet.rpm, sheet.source)
     section["heads"] = (
@@ -192,9 +236,9 @@ def _geometry(sheet: DataSheet, like: _Known) -> _Section:
         if sheet.heads
         else f"assumed: as many tracks a surface as {like.name}",
     )
-    section["outer_track_bytes"] = (outer_bytes, f"{sheet.rate_source}; {rate}")
+    section["outer_track_bytes"] = (outer_bytes, edge.origin)
     half = "assumed: half of an outer track, the usual ratio of the radii"
-    section["inner_track_bytes"] = (_whole_blocks(outer_bytes / 2), half)
+    section["inner_track_bytes"] = (_whole_blocks(outer_bytes * _INNER_SHARE), half)
     return section
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from shakedown.reference import origins
-from shakedown.target.data_sheet import LIKE, turns_of_track
+from shakedown.target.data_sheet import ADVISED, LIKE, turns_of_track
 from shakedown.toml import parse_toml
 
-RateFrom = Literal["measured", "data sheet", "remembered", "assumed"]
+RateFrom = Literal["measured", "self-test", "data sheet", "remembered", "assumed"]
 
 _BORROWED: Final = re.compile(rf"{LIKE}([a-z0-9-]+), ")
 _MEASURED: Final = ("published", "fitted", "measured")
@@ -79,6 +79,8 @@ def _told(found: Iterable[str]) -> float:
 
 
 def _rate_from(origin: str) -> RateFrom:
+    if ADVISED in origin:
+        return "self-test"
     if origin.startswith(_MEASURED):
         return "measured"
     if origin.startswith("data sheet"):

@@ -17,7 +17,7 @@ from shakedown.result.atomic import replace_file
 from shakedown.target.data_sheet import DataSheet, profile_of, rated_bytes
 from shakedown.target.modelled import check_profile
 from shakedown.target.overview import overview
-from shakedown.units import parse_data_rate, parse_duration_ns, parse_memory_bytes, parse_rated_bytes
+from shakedown.units import NS_PER_S, parse_data_rate, parse_duration_ns, parse_memory_bytes, parse_rated_bytes
 
 _SLOWEST, _FASTEST = 10_000_000, 1_000_000_000
 
@@ -29,7 +29,18 @@ class SheetOptions:
 
     capacity: Annotated[str, Parameter(help="as it is sold: 8TB")]
     rpm: Annotated[int, Parameter(help="turns a minute")]
-    outer_rate: Annotated[str, Parameter(help="the sheet's maximum sustained rate, which is that at the edge: 210MB/s")]
+    outer_rate: Annotated[
+        str | None,
+        Parameter(show_default=False, help="the sheet's maximum sustained rate, which is that at the edge: 210MB/s"),
+    ] = None
+    self_test: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="what it advises for its extended self-test, as `smartctl -c` says: 701min; one of this and the rate "
+            "has to be given, and the faster one counts",
+        ),
+    ] = None
     cache: Annotated[str | None, Parameter(show_default=False, help="its buffer: 256MiB")] = None
     seek: Annotated[str | None, Parameter(show_default=False, help="average seek: 8.5ms")] = None
     heads: Annotated[int | None, Parameter(show_default=False, help="surfaces, two a platter")] = None
@@ -76,9 +87,11 @@ def new(file: Path, /, *, options: SheetOptions) -> int:
         title=f"{name}, {'drive-managed SMR' if options.shingles_like else 'conventional'}, of its data sheet",
         capacity_bytes=rated_bytes(parse_rated_bytes(options.capacity)),
         rpm=options.rpm,
-        outer_bytes_per_s=_rate(options.outer_rate),
+        outer_bytes_per_s=None if options.outer_rate is None else _rate(options.outer_rate),
         source=_TYPED,
         rate_source=_TYPED,
+        self_test_s=None if options.self_test is None else _self_test_s(options, options.self_test),
+        self_test_source=_TYPED,
         cache_bytes=None if options.cache is None else parse_memory_bytes(options.cache),
         seek_ms=None if options.seek is None else parse_duration_ns(options.seek) / 1e6,
         heads=_heads(options.heads),
@@ -105,6 +118,15 @@ def _rate(text: str) -> int:
     if not _SLOWEST <= rate <= _FASTEST:
         raise UsageError(f"no hard drive sustains `{text}`", hint="a data sheet says some 100 to 300MB/s")
     return rate
+
+
+def _self_test_s(options: SheetOptions, text: str) -> float:
+    seconds = parse_duration_ns(text) / NS_PER_S
+    mean = rated_bytes(parse_rated_bytes(options.capacity)) / seconds if seconds else float("inf")
+    if not _SLOWEST / 2 <= mean <= _FASTEST / 2:
+        told = f"{options.capacity} in {text} are {mean / 1e6:.3g} MB/s, which no hard drive reads on average"
+        raise UsageError(told, hint="`smartctl -c` says it in minutes: --self-test 701min")
+    return seconds
 
 
 def _heads(heads: int | None) -> int | None:

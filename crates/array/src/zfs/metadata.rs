@@ -20,7 +20,15 @@ impl Pool {
     /// Where the block of dnodes lies that is just before a record, if there is one.
     pub fn dnodes_before(&self, record: u64) -> Option<u64> {
         let is_held = record < self.records && self.groups.is_held_before(record);
-        is_held.then(|| self.record_offset(record) - self.geometry.allocated_bytes(BLOCK_BYTES))
+        let behind = || self.indirect_bytes_before(record) + self.geometry.allocated_bytes(BLOCK_BYTES);
+        is_held.then(|| self.record_offset(record) - behind())
+    }
+
+    /// Indirect blocks that lie between a record and the one before it in its metaslab.
+    fn indirect_bytes_before(&self, record: u64) -> u64 {
+        let first = record - record % self.records_per_metaslab;
+        let between = |end: u64| self.indirects.bytes_between(first..end);
+        between(record) - between(record.saturating_sub(1).max(first))
     }
 
     /// Where the two copies of an indirect block lie. The first is among what it names: behind its file, else behind the
@@ -187,6 +195,11 @@ mod tests {
                 (0..pool.indirects.count())
                     .flat_map(|one| pool.indirect_offsets(one).map(|at| (at, pool.indirects.size(one).allocated))),
             );
+            let own = pool.geometry.allocated_bytes(BLOCK_BYTES);
+            let dnodes = (0..pool.records).filter_map(|record| pool.dnodes_before(record));
+            // Where records have taken a metaslab what is kept in it is only near its place.
+            let kept = pool.kept().into_iter().flatten().filter(|at| pool.is_empty(at >> pool.metaslab_shift));
+            ranges.extend(kept.chain(dnodes).map(|at| (at, own)));
             ranges.sort_unstable();
             assert!(ranges.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
             let last = ranges.last().unwrap();

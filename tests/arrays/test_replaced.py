@@ -53,9 +53,7 @@ def test_a_drive_like_the_one_that_failed_takes_its_place(tmp_path: Path, capsys
 @pytest.mark.parametrize("new", [None, IRONWOLF])
 @pytest.mark.parametrize("place", [-1, 3])
 def test_a_place_without_a_drive_is_refused(place: int, new: str | None, tmp_path: Path) -> None:
-    options = RebuildOptions(
-        width=3, replace=place, replace_with=new, scale="1/4000", out=tmp_path / "run", quiet=True
-    )
+    options = RebuildOptions(width=3, replace=place, replace_with=new, scale="1/4000", out=tmp_path / "run", quiet=True)
     with pytest.raises(UsageError, match=f"no drive {place}: they are counted from 0 to 2"):
         verb("raid5", RED, options=options)
     with pytest.raises(UsageError, match=f"no drive {place}: |failed is {place}: it must be a whole number from 0"):

@@ -35,8 +35,8 @@ _REBUILD: Final = "rebuild"
 class Outcome:
     """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended.
 
-    ``beneath`` is what a good headline leaves out: that it took longer than the baseline, who would kick a drive, and who
-    nearly did.
+    ``beneath`` is what a good headline leaves out: that it took longer than the baseline, who would kick a drive,
+    and who nearly did.
     """
 
     status: Status

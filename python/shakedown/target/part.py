@@ -1,4 +1,4 @@
-"""A drive that was scaled down when it was characterized: its twin is as large as that part, and says so by its model."""
+"""The twin of a drive that was scaled down is as large as that part of it, and says so by its model."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ def of_parts(order: RebuildOrder) -> tuple[str, ...]:
     """Of which drives the profile is the twin of a part."""
     parts = {model_path(target).stem: profile_part(text) for target, text in order.profiles.items()}
     return tuple(
-        f"CAUTION: {name} is the twin of 1/{divisor} of a drive: how long a rebuild takes, and who would be kicked out, "
-        "is a question of whole ones."
+        f"CAUTION: {name} is the twin of 1/{divisor} of a drive: how long a rebuild takes, and who would be kicked "
+        "out, is a question of whole ones."
         for name, divisor in parts.items()
         if divisor > 1
     )

@@ -325,7 +325,7 @@ def test_a_run_that_was_stopped_at_once_has_a_page_too(browser: Browser, tmp_pat
     page.goto(html.write([read_run(folder)], tmp_path / "report.html").as_uri())
     text = page.locator("main").inner_text()
     assert "Nothing was measured" in text
-    assert "not complete (interrupted)" in text
+    assert "not complete (interrupted; shakedown run --resume goes on with it)" in text
     assert "scaled down by 100" in text
     assert page.locator("figure").count() == 0
     page.close()

@@ -72,7 +72,7 @@ def _protocol(run: Run, differing: str) -> str:
     record = run.record
     lines = [wrap(f"{record.protocol.name.upper()}: {record.protocol.title}{differing and f' ({differing})'}", "")]
     if record.status != "complete":
-        lines.append(wrap(f"The run is not complete ({record.status}); this is what was measured.", _INDENT))
+        lines.append(wrap(f"The run is {words.unfinished(record)}; this is what was measured.", _INDENT))
     rows = [
         [
             f"{words.kind_name(figure.kind)} ({figure.step})",

@@ -30,13 +30,6 @@ def drive(seed: int = 1) -> Drive:
     return Drive.load("wd40efax", seed=seed, scale_divisor=100)
 
 
-def test_a_drive_says_in_an_interpreter_what_it_is_and_how_late_it_is_there() -> None:
-    one = drive()
-    assert repr(one) == "<Drive WD40EFAX-68JH4N0, 37.3 GiB, at 0 ms>"
-    one.idle("90min")
-    assert repr(one).endswith(", at 90 min>")
-
-
 def test_a_job_is_a_row_a_request_or_a_row_an_interval() -> None:
     requests, intervals = drive().run(JOB), drive().run(JOB, interval="500ms")
     assert (requests.schema, intervals.schema) == (REQUEST_SCHEMA, INTERVAL_SCHEMA)
@@ -72,6 +65,7 @@ def test_time_passes_in_loads_and_idling_only() -> None:
     assert one.now_ns == 0
     one.idle("10min")
     assert one.now_ns == 10 * MINUTE_NS
+    assert repr(one) == "<Drive WD40EFAX-68JH4N0, 37.3 GiB, at 10 min>"
     assert one.run("rw=read\nnumber_ios=1")["submitted_ns"][0] == 10 * MINUTE_NS
     assert one.truth()["completed"] == 1
 

@@ -100,6 +100,19 @@ def test_bytes_that_may_be_meant_need_no_unit(parse: Callable[[str], int], text:
     assert parse(text) == int(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("64k", "`64KiB` or, by thousands, `64KB`"), ("4T", "`4TiB` or, by thousands, `4TB`"), ("1.5 G", "`1.5GiB` or")],
+)
+def test_a_size_with_half_a_unit_is_told_what_it_may_mean(text: str, meant: str) -> None:
+    with pytest.raises(UsageError, match="is not a size") as refused:
+        parse_size_bytes(text)
+    assert f"did you mean {meant}" in str(refused.value.hint)
+    with pytest.raises(UsageError, match="is not a size") as refused:
+        parse_size_bytes("64q")
+    assert str(refused.value.hint).startswith("write it like")
+
+
 def test_two_sizes_read_differently() -> None:
     assert format_two_sizes(4_000_787_030_016, 12_000_138_625_024) == ("3.6 TiB", "10.9 TiB")
     assert format_two_sizes(4_000_787_030_016, 4_000_787_034_112) == (

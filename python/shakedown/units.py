@@ -39,6 +39,10 @@ _TOO_LARGE: Final = 2**63
 def _quantity(text: str, units: dict[str, int], kind: str, example: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
     unit = match[2].lower() if match else ""
+    if match is not None and f"{unit}ib" in units:  # fio, mdadm and shops each mean something else by it
+        binary, decimal = (f"{match[1]}{unit.upper()}{end}" for end in ("iB", "B"))
+        hint = f"did you mean `{binary}` or, by thousands, `{decimal}`?"
+        raise UsageError(f"`{text}` is not a {kind}", hint=hint)
     if match is None or unit not in units:
         raise UsageError(f"`{text}` is not a {kind}", hint=f"write it like {example}")
     value = round(Fraction(match[1]) * units[unit])

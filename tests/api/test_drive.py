@@ -65,6 +65,7 @@ def test_time_passes_in_loads_and_idling_only() -> None:
     assert one.now_ns == 0
     one.idle("10min")
     assert one.now_ns == 10 * MINUTE_NS
+    assert repr(one) == "<Drive WD40EFAX-68JH4N0, 37.3 GiB, at 10 min>"
     assert one.run("rw=read\nnumber_ios=1")["submitted_ns"][0] == 10 * MINUTE_NS
     assert one.truth()["completed"] == 1
 

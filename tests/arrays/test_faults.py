@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from arrays.test_rebuild import IRONWOLF, JOB, RED, SUPERBLOCKS, order
+from shakedown.array.faults import told_faults
 from shakedown.array.rebuild import simulate
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
@@ -74,6 +75,17 @@ def test_a_fault_outside_of_the_rebuild_is_told(
     assert "WITHOUT EFFECT: the fault `gone` of drive 0, from 10 d 0 h on: the rebuild was over after" in told
     assert "`stall`" not in told
     assert any("WITHOUT EFFECT" in note for note in read_run(out).record.notes)
+
+
+def test_the_faults_of_a_run_are_told_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = 'kind = "stall"\nfrom_s = 1\nfor_s = 1\nevery_s = 60\n[[faults]]\nkind = "gone"\nfrom_s = 20\nfor_s = 1e8'
+    _, out = ordered(tmp_path, "raid6", both)
+    words = "drive 0 stall from 1 s on for 1 s every 60 s, gone from 20 s on for good"
+    assert read_run(out).record.parameters["faults"] == words
+    assert f"Faults that were ordered, not predicted: {words}." in " ".join(capsys.readouterr().out.split())
+    sectors = 'format_version = 1\n[[faults]]\nkind = "latent-sectors"\nsectors = [[8, 8], [800, 1]]\nretry_s = 2\n'
+    assert told_faults({3: sectors}) == "drive 3 latent-sectors (9 sectors) from the beginning on"
+    assert told_faults({}) == ""
 
 
 @pytest.mark.parametrize(("layout", "from_s", "scale"), [("raid5", 8, "1/1000"), ("raidz1", 0.5, "1/4000")])

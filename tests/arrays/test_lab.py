@@ -12,6 +12,7 @@ from shakedown.array.order import RebuildOrder
 from shakedown.array.settings import parse_options
 from shakedown.lab.image import find_image
 from shakedown.lab.kernel import find_kernel
+from shakedown.report.rebuild import render_rebuild
 
 pytestmark = pytest.mark.skipif(
     find_kernel() is None or find_image() is None, reason="the lab is not built: `shakedown lab build`"
@@ -36,3 +37,12 @@ def test_users_feel_the_rebuild_and_the_used_drive_is_told_from_the_new_one(tmp_
     assert {"rebuild-load", "load-alone"} <= set(run.samples["step"].unique())
     for folder in (tmp_path / "r", tmp_path / "r" / "new"):
         assert (folder / "progress.csv").read_text().startswith("seed,time_s,done_bytes")
+
+
+def test_the_faults_that_the_lab_made_happen_are_told(tmp_path: Path) -> None:
+    stall = 'format_version = 1\n[[faults]]\nkind = "stall"\nfrom_s = 30\nfor_s = 0.5\n'
+    order = RebuildOrder("raid1", (RED,) * 2, RED, fill=0.1, scale_divisor=16_000, faults={0: stall})
+    run = run_rebuild_in_lab(InGuest(order, (), "none"), tmp_path / "r", lambda _line: None)
+    words = "drive 0 stall from 30 s on for 500 ms"
+    assert run.record.parameters["faults"] == words
+    assert f"Faults that were ordered, not predicted: {words}." in render_rebuild(run)

@@ -50,9 +50,10 @@ def test_a_drive_like_the_one_that_failed_takes_its_place(tmp_path: Path, capsys
     assert shakedown.rebuild("raid5", [IRONWOLF, SMR, IRONWOLF], failed=1, scale_divisor=4000).replacement == 1
 
 
+@pytest.mark.parametrize("new", [None, IRONWOLF])
 @pytest.mark.parametrize("place", [-1, 3])
-def test_a_place_without_a_drive_is_refused(place: int, tmp_path: Path) -> None:
-    options = RebuildOptions(width=3, replace=place, scale="1/4000", out=tmp_path / "run", quiet=True)
+def test_a_place_without_a_drive_is_refused(place: int, new: str | None, tmp_path: Path) -> None:
+    options = RebuildOptions(width=3, replace=place, replace_with=new, scale="1/4000", out=tmp_path / "run", quiet=True)
     with pytest.raises(UsageError, match=f"no drive {place}: they are counted from 0 to 2"):
         verb("raid5", RED, options=options)
     with pytest.raises(UsageError, match=f"no drive {place}: |failed is {place}: it must be a whole number from 0"):

@@ -25,6 +25,7 @@ def test_it_says_in_advance_how_long_a_real_drive_takes_and_what_is_lost(tmp_pat
     assert "on a real drive it takes 5 minutes to 8 minutes if there is no persistent cache" in said
     assert "hours if that is cleaned only when it is nearly full" in said
     assert "not identified, assumed instead:" in answer.stdout
+    assert answer.stderr.endswith("\ntry: shakedown run cliff model:./twin.toml\n")
     assert shakedown("run", "cliff", "model:./twin.toml", "--set", "limit=1m", cwd=tmp_path).returncode in (0, 3)
 
 

@@ -185,3 +185,22 @@ def test_a_figure_that_cannot_be_is_inconclusive(tmp_path: Path) -> None:
     answer = shakedown("explain", *BOX, "--measured", "x: 32KiB 100R 0rand depth 64 = 100000 IOPS", cwd=tmp_path)
     assert answer.returncode == 3
     assert "This cannot be" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("drive", "load", "is_told"),
+    [
+        ("model:wd40efax", "16KiB 0R 100rand depth 8 = 20 IOPS", True),
+        ("model:wd40efax", "16KiB 100R 100rand depth 8 = 20 IOPS", False),
+        ("model:wd40efrx", "16KiB 0R 100rand depth 8 = 20 IOPS", False),
+    ],
+)
+def test_what_a_full_shingled_drive_does_is_not_forgotten(drive: str, load: str, is_told: bool, tmp_path: Path) -> None:
+    box = ("--layout", "single", "--drive", drive, "--measured", load)
+    answer = " ".join(shakedown("explain", *box, cwd=tmp_path).stdout.split())
+    assert ("`model:wd40efax` is shingled, and its ceilings are those of one as delivered." in answer) == is_told
+
+
+def test_a_name_of_a_modelled_drive_is_told_how_it_is_given(tmp_path: Path) -> None:
+    box = ("--layout", "single", "--drive", "WD40EFAX", "--measured", "4KiB 100R 100rand = 60 IOPS")
+    assert "did you mean the modelled drive, `model:WD40EFAX`?" in shakedown("explain", *box, cwd=tmp_path).stderr

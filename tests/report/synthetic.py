@@ -65,7 +65,7 @@ class Recipe:
     published: list[Published] = field(default_factory=list)
     details: dict[str, str] = field(default_factory=dict)
     scale_divisor: int = 1
-    status: Literal["complete", "interrupted"] = "complete"
+    status: Literal["running", "complete", "interrupted", "failed"] = "complete"
 
 
 def _samples(step: Step, start_ns: int, random: np.random.Generator) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from shakedown.report.export.samples import samples_csv
 from shakedown.result.folder import Run, read_run
 
 from . import synthetic
+from .test_rebuilds import COMPLETE, rebuilt
 
 LINE = re.compile(
     r'[a-z_]+\{[a-z_]+="(?:[^"\\\n]|\\["\\n])*"(?:,[a-z_]+="(?:[^"\\\n]|\\["\\n])*")*\} -?\d+(?:\.\d+)?(?:e[+-]\d+)?'
@@ -90,6 +91,20 @@ def test_a_card_keeps_the_extremes(cliff: Run) -> None:
     values = [pair for pair in card_document(cliff, "m", None)["rate"]["values"] if pair[0] is not None]
     rates = cliff.samples.filter(pl.col("count") > 0).select(pl.col("count") / pl.col("duration_ns") * 1e9).to_series()
     assert max(max(pair) for pair in values) == pytest.approx(rates.max(), rel=1e-3)
+
+
+def test_a_card_of_a_rebuild_says_of_which_array_and_that_its_rate_is_mib(tmp_path: Path, cliff: Run) -> None:
+    run = rebuilt(tmp_path / "run", COMPLETE, title="raid6 of 8 drives")
+    told = run.record.parameters | {"faults": "drive 1 gone from 60 min on for good"}
+    run = replace(run, record=run.record.model_copy(update={"parameters": told}))
+    document = card_document(run, "WD40EFAX", None)
+    assert document["protocol"]["title"] == "raid6 of 8 drives"
+    assert document["rate"]["unit"] == "mebibytes_per_second"
+    picture = card_picture(run, document).decode()
+    assert ">MiB/s over " in picture
+    assert "raid6 of 8 drives (rebuild), faults: drive 1 gone from 60 min on for good; " in picture
+    assert card_document(cliff, "m", None)["rate"]["unit"] == "operations_per_second"
+    assert ">requests a second over " in card_picture(cliff, card_document(cliff, "m", None)).decode()
 
 
 def test_a_run_without_samples_has_a_card(tmp_path: Path, cliff: Run) -> None:

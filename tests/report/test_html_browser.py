@@ -18,6 +18,7 @@ from shakedown.report import html
 from shakedown.result.folder import read_run
 
 from . import synthetic
+from .test_rebuilds import FAILED, rebuilt
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -324,7 +325,16 @@ def test_a_run_that_was_stopped_at_once_has_a_page_too(browser: Browser, tmp_pat
     page.goto(html.write([read_run(folder)], tmp_path / "report.html").as_uri())
     text = page.locator("main").inner_text()
     assert "Nothing was measured" in text
-    assert "not complete (interrupted)" in text
+    assert "not complete (interrupted; shakedown run --resume goes on with it)" in text
     assert "scaled down by 100" in text
     assert page.locator("figure").count() == 0
     page.close()
+
+
+def test_how_a_rebuild_ended_is_not_squeezed_in_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
+    runs = [rebuilt(tmp_path / name, FAILED, title=name) for name in ("raid5", "raid6")]
+    with opened(browser, html.write(runs, tmp_path / "report.html"), viewport={"width": 360, "height": 740}) as page:
+        cell = page.locator("td.outcome").first
+        box, line = cell.bounding_box(), float(cell.evaluate("cell => parseFloat(getComputedStyle(cell).lineHeight)"))
+        assert box is not None
+        assert box["height"] < 1.5 * line, "it stands in one line"

@@ -14,6 +14,7 @@ import pytest
 from report import synthetic
 from shakedown.analysis.finding import Finding
 from shakedown.report import words
+from shakedown.report.apart import told_apart
 from shakedown.report.compare import compare
 from shakedown.report.figures import candidates, highlights
 from shakedown.report.html import render_page
@@ -47,6 +48,7 @@ def rebuilt(
     elsewhere: bool | None = None,
     title: str = "raid5 of 3",
     ratio: float | None = None,
+    limit_ms: float = 8000,
 ) -> Run:
     """A run folder as ``shakedown rebuild`` leaves it behind, made of numbers."""
     step = synthetic.Step("rebuild", "Rebuild", synthetic.noisy(3, 360, 100), 2**20)
@@ -76,13 +78,13 @@ def rebuilt(
     record = record.model_copy(update={"protocol": protocol, "findings": tuple(found)})
     (path / "run.json").write_bytes(record.to_json())
     (path / "raw").mkdir()
-    (path / "raw" / "rebuild.json").write_text(json.dumps(_answers(kicked, elsewhere)))
+    (path / "raw" / "rebuild.json").write_text(json.dumps(_answers(kicked, elsewhere, limit_ms)))
     return read_run(path)
 
 
-def _answers(kicked: str, elsewhere: bool | None) -> dict[str, Any]:
+def _answers(kicked: str, elsewhere: bool | None, limit_ms: float) -> dict[str, Any]:
     looks = [{"at_ns": at * 10**9, "done_bytes": at * 10**8, "left_ns": (300 - at) * 10**9} for at in range(0, 360, 9)]
-    patience = [{"who": "a hardware RAID controller", "limit_ms": 8000, "longest_ms": 15900.0, "kicked": kicked}]
+    patience = [{"who": "a hardware RAID controller", "limit_ms": limit_ms, "longest_ms": 15900.0, "kicked": kicked}]
     if elsewhere is not None:  # folders of old do not say
         patience[0] |= {"in_another_box": elsewhere}
     one = {"ended": "complete", "duration_ns": 360 * 10**9, "progress": looks, "allocated_bytes": 0}
@@ -124,12 +126,54 @@ def test_a_good_headline_has_what_it_cost_beneath(tmp_path: Path) -> None:
         "It takes 1.47× longer than the baseline. In another box a hardware RAID controller would kick a drive out."
     )
     page = render_page([run])
-    assert f"</span> </p> <p>{told.beneath}</p>" in " ".join(page.split())
+    assert f"</span></p> <p>{told.beneath}</p>" in " ".join(page.split())
     assert told.beneath in " ".join(render([run]).split())
     for name, ratio in (("same", 1.001), ("shorter", 0.7)):
         plain = outcome(rebuilt(tmp_path / name, COMPLETE, ratio=ratio))
         assert plain is not None
         assert plain.beneath == ""
+
+
+def test_a_good_headline_has_a_near_miss_of_its_own_box_beneath(tmp_path: Path) -> None:
+    near, far = (
+        outcome(rebuilt(tmp_path / str(elsewhere), COMPLETE, kicked="close", elsewhere=elsewhere, limit_ms=30_000))
+        for elsewhere in (False, True)
+    )
+    assert near is not None
+    assert far is not None
+    assert near.beneath == "A command came close to what a hardware RAID controller puts up with."
+    assert far.beneath == ""
+    passed = outcome(rebuilt(tmp_path / "passed", COMPLETE, kicked="close", elsewhere=False))
+    assert passed is not None
+    assert passed.beneath == "", "it was silent for longer, and kept: that is no near miss"
+
+
+def test_faults_that_were_ordered_are_no_prediction(tmp_path: Path) -> None:
+    runs = [rebuilt(tmp_path / "plain", COMPLETE), rebuilt(tmp_path / "faults", FAILED)]
+    record = runs[1].record
+    faults = "drive 0 gone from 60 min on for good"
+    record = record.model_copy(update={"parameters": {**record.parameters, "faults": faults}})
+    (runs[1].path / "run.json").write_bytes(record.to_json())
+    runs[1] = read_run(runs[1].path)
+    assert told_apart([run.record for run in runs]) == ["no faults", f"faults: {faults}"]
+    for shown in (render([runs[1]]), compare(runs).to_text(), re.sub(r"<[^>]*>", " ", render_page([runs[1]]))):
+        assert f"Faults that were ordered, not predicted: {faults}." in " ".join(shown.split())
+    overview = render_page(runs).partition("<article")[0]
+    assert f"raid5 of 3, faults: {faults}</a>" in overview
+    assert "raid5 of 3, no faults</a>" in overview
+
+
+def test_how_each_of_several_rebuilds_of_one_array_ended_is_told_with_what_differs(tmp_path: Path) -> None:
+    runs = [rebuilt(tmp_path / "a", COMPLETE), rebuilt(tmp_path / "b", FAILED)]
+    for run, state in zip(runs, ("new", "used"), strict=True):
+        (run.path / "run.json").write_bytes(run.record.model_copy(update={"parameters": {"state": state}}).to_json())
+    page = " ".join(re.sub(r"<[^>]*>", "", render_page([read_run(run.path) for run in runs])).split())
+    assert f"state=new: The rebuild is complete. {COMPLETE}" in page
+    assert f"state=used: THE REBUILD FAILS. {FAILED}" in page
+    text = " ".join(render([read_run(run.path) for run in runs]).split())
+    assert f"state=used: THE REBUILD FAILS. {FAILED}" in text
+    page = " ".join(re.sub(r"<[^>]*>", "", render_page(runs[:1])).split())
+    assert f"Verdict The rebuild is complete. {COMPLETE}" in page
 
 
 def test_no_label_says_rebuild_twice(tmp_path: Path) -> None:

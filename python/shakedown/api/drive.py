@@ -21,7 +21,7 @@ from shakedown.target.modelled import hint_of, largest_divisor, left_by_scale
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.toml import FAULTS_HINT
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
-from shakedown.units import NS_PER_S, format_duration, parse_duration_ns
+from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns
 
 INTERVAL_SCHEMA: Final = pl.Schema({name: kind for name, kind in SAMPLE_SCHEMA.items() if name != "step"})
 """The columns of samples, as in a run folder but for the step."""
@@ -128,6 +128,10 @@ class Drive:
         base = _read(name_or_path)
         parse_profile(base)
         return cls(change_profile(base, changes), seed=seed, **options)
+
+    def __repr__(self) -> str:
+        """A line for whoever looks at it in an interpreter."""
+        return f"<Drive {self.model}, {format_size(self.capacity_bytes)}, at {format_duration(self.now_ns)}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Refuse it: the core's state has no copy. Raises TypeError."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from shakedown.array.effort import Effort, check_disk, effort_in_lab
+from shakedown.array.faults import told_faults
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.settings import refuse_of_models
 from shakedown.array.unsure import assumed
@@ -24,8 +25,8 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import Say
-from shakedown.result.atomic import make_folder, replace_json
-from shakedown.result.folder import Run, read_run
+from shakedown.result.atomic import make_folder, replace_file, replace_json
+from shakedown.result.folder import RECORD_NAME, Run, read_record, read_run
 from shakedown.result.kept_order import kept_order
 from shakedown.units import format_size
 
@@ -104,7 +105,17 @@ def resume_in_lab(out: Path, tell: Say) -> Run:
 def _kept(ordered: InGuest, out: Path, tell: Say) -> Run:
     with kept_order(out / _ORDER_NAME, "rebuild"):
         _play(ordered, out, tell)
+        _tell_faults(out, ordered.order)
     return read_run(out)
+
+
+def _tell_faults(out: Path, order: RebuildOrder) -> None:
+    """Put the faults that were ordered into the guest's record, who knew nothing of them."""
+    if not order.faults:
+        return
+    record = read_record(out)
+    told = record.parameters | {"faults": told_faults(order.faults)}
+    replace_file(out / RECORD_NAME, record.model_copy(update={"parameters": told}).to_json())
 
 
 def _play(ordered: InGuest, out: Path, tell: Say) -> None:

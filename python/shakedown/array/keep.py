@@ -13,6 +13,7 @@ import polars as pl
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.capacity import Capacity
+from shakedown.array.faults import told_faults
 from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
@@ -73,7 +74,7 @@ def keep(
     record = RunRecord(
         shakedown_version=shakedown_version(),
         protocol=_protocol(order),
-        parameters={"state": order.state} | ({"set": ", ".join(told)} if (told := told_options(order.options)) else {}),
+        parameters=_parameters(order),
         target=setting.target,
         arena=setting.arena,
         # What only fio brings along is of no account where there was none.
@@ -98,6 +99,12 @@ def keep(
     replace_file(folder.path / PROGRESS_NAME, progress_csv(rebuilds, order.seed).encode())
     folder.write(record)
     folder.note("run-ended", status=record.status)
+
+
+def _parameters(order: RebuildOrder) -> dict[str, str]:
+    """What tells one rebuild of an array from another, as far as it is not as usual."""
+    told = {"set": ", ".join(told_options(order.options)), "faults": told_faults(order.faults)}
+    return {"state": order.state} | {name: value for name, value in told.items() if value}
 
 
 def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from shakedown.array.padding import padding
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.sectors import small_sectors
 from shakedown.array.unreadable import unreadable
-from shakedown.array.unsure import assumed, unsure, unsure_failure
+from shakedown.array.unsure import assumed, of_parts, unsure, unsure_failure
 from shakedown.array.users import longest_wait, rewritten, users_otherwise
 from shakedown.array.zfs import ZfsOptions
 from shakedown.errors import Interrupted
@@ -69,6 +69,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *(unsure(each, is_whole=all(every.whole for every in rebuilds)) if _is_timed(rebuilds) else ()),
                 *(unsure_failure(each) if any(every.ended == "failed" for every in rebuilds) else ()),
                 *assumed(each, baseline if has_baseline else None),
+                *of_parts(each),
                 *_notes(each, next((every for every in rebuilds if not every.whole), rebuilds[0])),
                 *users_otherwise(each),
                 *longest_wait(each, rebuilds),

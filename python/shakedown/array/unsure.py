@@ -7,7 +7,7 @@ from typing import Final
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.zfs import ZfsOptions
 from shakedown.target.md_options import LINUX_HOST, MdOptions
-from shakedown.target.modelled import is_shingled
+from shakedown.target.modelled import is_shingled, profile_part
 from shakedown.target.overview import shingles_like
 from shakedown.units import NS_PER_S
 
@@ -55,6 +55,17 @@ def assumed(order: RebuildOrder, baseline: RebuildOrder | None = None) -> tuple[
         f"{BORROWED_OFF_BY[_real(order)]} with those of another, which also decided whether one failed: "
         "docs/profiles.md."
         for name, like in names.items()
+    )
+
+
+def of_parts(order: RebuildOrder) -> tuple[str, ...]:
+    """Of which drives the profile is the twin of a part."""
+    parts = {model_path(target).stem: profile_part(text) for target, text in order.profiles.items()}
+    return tuple(
+        f"CAUTION: {name} is the twin of 1/{divisor} of a drive: how long a rebuild takes, and who would be kicked "
+        "out, is a question of whole ones."
+        for name, divisor in parts.items()
+        if divisor > 1
     )
 
 

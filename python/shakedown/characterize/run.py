@@ -26,6 +26,7 @@ from shakedown.result.identity import Identity
 from shakedown.target.arena import Arena
 from shakedown.target.model import ModelArena
 from shakedown.target.open import open_target
+from shakedown.target.part import part_model
 
 PROFILE_NAME: Final = "twin.toml"
 LOGS_NAME: Final = "logs"
@@ -76,7 +77,7 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
             progress = Progress(plan, tell, bench.holds_next)
             facts = find(bench, progress, with_parking=order.with_parking, hear_log=progress.hear_log)
         Record(order, target, complete=True).keep(folder)
-        return _conclude(order, folder, plan, facts, _model(target), tell)
+        return _conclude(order, folder, plan, facts, part_model(target.model, target.scale_divisor), tell)
 
 
 def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> Arena:
@@ -105,12 +106,6 @@ def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record 
     if before is not None:
         tell("all of that is said of a course from its beginning: what the folder holds is not measured again")
     Record(order, arena.identity).keep(folder)
-
-
-def _model(target: Identity) -> str:
-    """What the twin is called: whoever sees it must not take a part of a drive for the whole."""
-    is_part = target.kind == "model" and target.scale_divisor > 1
-    return f"{target.model} at 1/{target.scale_divisor} of its size" if is_part else target.model
 
 
 def _plan(order: Order, target: Identity) -> Plan:

@@ -107,6 +107,8 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     else:
         print_result(plain("\n".join(_lines(outcome)) + "\n"))
         print(f"run: {folder}", file=sys.stderr)
+        if outcome.refusal is None and not options.quiet:
+            print(f"try: {_trial(options.output or outcome.folder / 'twin.toml')}", file=sys.stderr)
     if outcome.refusal is not None:
         twin = outcome.folder / "twin.toml"
         print(f"error: what was found makes no twin: {outcome.refusal}", file=sys.stderr)
@@ -158,6 +160,12 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
 
 def _teller(*, quiet: bool) -> Any:
     return (lambda _: None) if quiet else (lambda line: print(line, file=sys.stderr))
+
+
+def _trial(twin: Path) -> str:
+    """What asks the twin something: a profile is a target by its path."""
+    path = twin if twin.is_absolute() else f"./{twin}"
+    return shlex.join(["shakedown", "run", "cliff", f"model:{path}"])
 
 
 def _lines(outcome: Outcome) -> list[str]:

@@ -14,12 +14,13 @@ from cyclopts import Parameter
 from shakedown.analysis.explain.ceiling import Box, Drive, RuleOfThumb, Way
 from shakedown.analysis.explain.instead import changes
 from shakedown.analysis.explain.layout import KINDS_OF_COPIES, ZFS_KINDS, Layout
-from shakedown.analysis.explain.limiter import isolate, prove
+from shakedown.analysis.explain.limiter import Proof, isolate, prove
 from shakedown.analysis.explain.load import Measured, parse_measured
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
+from shakedown.data import profile_name
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.protocol.measured import measured_loads, of_another_array
 from shakedown.report.explain import explain_document, explain_text
@@ -43,7 +44,10 @@ class ExplainOptions:
 
     measured: Annotated[
         tuple[str, ...],
-        Parameter(help='typed-in figures: "001b: 8KiB 65R 60rand depth 64 = 89 IOPS, mean 700ms"; may be repeated'),
+        Parameter(
+            show_default=False,
+            help='typed-in figures: "001b: 8KiB 65R 60rand depth 64 = 89 IOPS, mean 700ms" (repeatable)',
+        ),
     ] = ()
     link: Annotated[str | None, Parameter(help="between host and box, like 1Gb/s")] = None
     round_trip: Annotated[
@@ -57,7 +61,9 @@ class ExplainOptions:
             help="of ZFS recordsize=128KiB; of mirror and raid10 copies=2, how many drives hold the same (repeatable)",
         ),
     ] = ()
-    instead: Annotated[tuple[str, ...], Parameter(help="another drive to reckon with; may be repeated")] = ()
+    instead: Annotated[
+        tuple[str, ...], Parameter(show_default=False, help="another drive to reckon with (repeatable)")
+    ] = ()
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of text")] = False
 
 
@@ -101,12 +107,23 @@ def explain(
     found = list(_read(runs))
     proofs = [prove(box, each) for each in _all_measured(found, options.measured)]
     differing = [text for run, _ in found for text in of_another_array(run, box.layout)]
+    differing += _when_full(box.drive, proofs)
     told = (box, proofs, differing + isolate(proofs), changes(box, proofs, [_drive(each) for each in options.instead]))
     if options.json:
         print_document("explain", explain_document(*told))
     else:
         print_result(plain(explain_text(*told)))
     return InconclusiveError.exit_status if any(proof.limiter == "impossible" for proof in proofs) else 0
+
+
+def _when_full(drive: Drive, proofs: Sequence[Proof]) -> Iterator[str]:
+    """What the ceilings of a shingled drive leave out, where something is written."""
+    is_written = any(proof.measured.load.read_share < 1 for proof in proofs)
+    if is_written and isinstance(drive, ModelledDrive) and drive.identity.shingled:
+        yield (
+            f"`{drive.label}` is shingled, and its ceilings are those of one as delivered. Once its cache is full it "
+            f"does a fraction of them: `shakedown run cliff {drive.label}` shows when, and how much is left."
+        )
 
 
 def _all_measured(runs: Sequence[tuple[Run, list[Measured]]], typed: tuple[str, ...]) -> list[Measured]:
@@ -177,7 +194,8 @@ def _drive(text: str) -> Drive:
         return ModelledDrive(text)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*IOPS\s*,\s*(\d+(?:\.\d+)?)\s*(MB|MiB)/s\s*", text, re.IGNORECASE)
     if found is None or not float(found[1]) or not float(found[2]):
-        raise UsageError(f"`{text}` is no drive", hint=_A_DRIVE)
+        meant = f"did you mean the modelled drive, `model:{text}`?" if profile_name(text) else _A_DRIVE
+        raise UsageError(f"`{text}` is no drive", hint=meant)
     return RuleOfThumb(float(found[1]), float(found[2]) * (1e6 if found[3].lower() == "mb" else 2**20))
 
 

@@ -249,12 +249,13 @@ _MOST_SEEDS: Final = 100
 
 def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> RebuildOrder:
     members = members_of(targets, options.width)
+    lost = failed_of(members, options.replace)
     if not 0 <= options.seed < 2**32:
         raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
     order = RebuildOrder(
         layout=layout,
         members=members,
-        replacement=options.replace_with or failed_of(members, options.replace),
+        replacement=options.replace_with or lost,
         failed=options.replace,
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
         fill=named("--fill", parse_share, options.fill),

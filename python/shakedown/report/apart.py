@@ -26,7 +26,7 @@ def told_apart(records: Sequence[RunRecord]) -> list[str]:
 def _named(key: str, value: str | None) -> str:
     if value is None:
         return f"no {key}"
-    return {"load": f"load: {value}", "set": value}.get(key, f"{key}={value}")
+    return {"load": f"load: {value}", "faults": f"faults: {value}", "set": value}.get(key, f"{key}={value}")
 
 
 def _ordered(record: RunRecord) -> dict[str, str]:

@@ -22,7 +22,7 @@ from shakedown.errors import UsageError
 from shakedown.report import sweep, words
 from shakedown.report.figures import candidates, figures, highlights
 from shakedown.report.outcome import outcome
-from shakedown.report.overview import overview, side_by_side
+from shakedown.report.overview import endings, overview, side_by_side
 from shakedown.report.pictures import pictures
 from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.folder import Run
@@ -58,6 +58,7 @@ def render_page(runs: Sequence[Run]) -> str:
         "words": words,
         "figures": figures,
         "highlights": highlights,
+        "endings": endings,
         "outcome": outcome,
         "overview": overview,
         "side_by_side": side_by_side,
@@ -65,7 +66,6 @@ def render_page(runs: Sequence[Run]) -> str:
     }
     environment.filters |= {
         "figures_of": figures,
-        "outcome_of": outcome,
         "cautions_of": words.cautions,
         "duration": format_duration,
         "size": format_size,

@@ -18,7 +18,9 @@ from shakedown.report.rebuild import (
     baseline_news,
     has_lost,
     is_elsewhere,
+    is_near_miss,
     near_misses,
+    ordered_faults,
     told_tables,
 )
 from shakedown.report.told_table import ToldTable
@@ -33,7 +35,8 @@ _REBUILD: Final = "rebuild"
 class Outcome:
     """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended.
 
-    ``beneath`` is what a good headline leaves out: that it took longer than the baseline, and who would kick a drive.
+    ``beneath`` is what a good headline leaves out: that it took longer than the baseline, who would kick a drive,
+    and who nearly did.
     """
 
     status: Status
@@ -63,6 +66,8 @@ def outcome(run: Run) -> Outcome | None:
     if not is_whole and status == "pass":
         status = "inconclusive"
     ended = " ".join([duration.text, *((*_kicks(kicked), *near_misses(judged)) if is_whole else ())])
+    if "faults" in run.record.parameters:
+        ended += f" {ordered_faults(run.record)}"
     sentences = (ended, *_why(found), *_felt(found), *baseline_news(run))
     beneath = _beneath(run, judged if is_whole else ()) if not bad_news(duration) else ""
     return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)), beneath)
@@ -75,6 +80,8 @@ def _beneath(run: Run, judged: Sequence[dict[str, Any]]) -> str:
         told.append(f"It takes {longer} than the baseline.")
     elsewhere = [as_subject(each) for each in judged if each["kicked"] == "yes" and is_elsewhere(each)]
     told += [f"In another box {who} would kick a drive out." for who in dict.fromkeys(elsewhere)]
+    close = [as_subject(each) for each in judged if is_near_miss(each)]
+    told += [f"A command came close to what {who} puts up with." for who in dict.fromkeys(close)]
     return " ".join(told)
 
 

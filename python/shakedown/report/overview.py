@@ -11,7 +11,7 @@ from shakedown.report import words
 from shakedown.report.apart import told_apart
 from shakedown.report.compare import Line, cell_text, grouped
 from shakedown.report.figures import Candidate, figures
-from shakedown.report.outcome import outcome
+from shakedown.report.outcome import Outcome, outcome
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,21 @@ def side_by_side(candidates: Sequence[Candidate]) -> list[SideBySide]:
 def run_name(candidate: Candidate, index: int, differing: str = "") -> str:
     """The drive that is put in, the array, what of it is not as usual, and what tells it from others beside it."""
     record = candidate.runs[index].record
-    options = record.parameters.get("set", "")
-    told = [options] if options not in differing else []
+    options, faults = (record.parameters.get(name, "") for name in ("set", "faults"))
+    told = [text for text in (options, faults and f"faults: {faults}") if text not in differing]
     named = f"{candidate.name}: {record.protocol.title}{words.scaled([record])}"
     return ", ".join(filter(None, (named, *told, differing)))
+
+
+def endings(candidate: Candidate) -> list[tuple[str, Outcome]]:
+    """How each rebuild of a candidate ended, with what tells it from its others; without a word where there is one."""
+    records = [run.record for run in candidate.runs]
+    found = [
+        (differing or record.protocol.title, told)
+        for run, record, differing in zip(candidate.runs, records, told_apart(records), strict=True)
+        if (told := outcome(run)) is not None
+    ]
+    return found if len(found) > 1 else [("", told) for _, told in found]
 
 
 def _times(candidate: Candidate, index: int) -> tuple[str, str, str]:

@@ -85,6 +85,8 @@ def _heading(run: Run) -> str:
     lines = [f"REBUILD: {record.protocol.title}", *who, *([words.MODELLED] if record.is_modelled else [])]
     if "set" in record.parameters:
         lines.append(f"Set: {record.parameters['set']}.")
+    if "faults" in record.parameters:
+        lines.append(ordered_faults(record))
     if record.scale_divisor > 1:
         lines.append(
             f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "
@@ -93,6 +95,11 @@ def _heading(run: Run) -> str:
             " such a drive gets through, is a question of whole drives."
         )
     return "\n".join(wrap(line, "") for line in lines)
+
+
+def ordered_faults(record: RunRecord) -> str:
+    """Beside whatever fails of them: they are no prediction."""
+    return f"Faults that were ordered, not predicted: {record.parameters['faults']}."
 
 
 def _put_in(record: RunRecord) -> str:
@@ -268,13 +275,17 @@ def _in_its_box(judged: dict[str, Any]) -> str:
 
 def near_misses(judged: Sequence[dict[str, Any]]) -> list[str]:
     """Who waits longer than the drive was silent, but not twice as long: of the rebuild's own box."""
-    close = [each for each in judged if each["kicked"] == "close" and each["longest_ms"] < each["limit_ms"]]
     return [
         f"A near miss: a command took {words.below(each['longest_ms'], each['limit_ms'])}, and {as_subject(each)} waits"
         f" {format_duration(each['limit_ms'] * 1e6)}. The next drive may be slower."
-        for each in close
-        if not is_elsewhere(each)
+        for each in judged
+        if is_near_miss(each)
     ]
+
+
+def is_near_miss(judged: dict[str, Any]) -> bool:
+    """Whether a command came close to the limit of one who waits in the rebuild's own box, and kept within it."""
+    return judged["kicked"] == "close" and judged["longest_ms"] < judged["limit_ms"] and not is_elsewhere(judged)
 
 
 def _others(judged: list[dict[str, Any]]) -> list[str]:

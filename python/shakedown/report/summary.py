@@ -12,7 +12,8 @@ import polars as pl
 from shakedown.report import sweep, words
 from shakedown.report.apart import told_apart
 from shakedown.report.figures import NOT_STEADY, Candidate, Figure, candidates, figures
-from shakedown.report.outcome import Outcome, outcome
+from shakedown.report.outcome import outcome
+from shakedown.report.overview import endings
 from shakedown.report.plain_text import table, wrap
 from shakedown.report.played import rate_unit, samples_of
 from shakedown.report.series import Grid, envelope, tracks
@@ -59,23 +60,19 @@ def _verdict(candidate: Candidate) -> str:
             facts = f" {words.sentence(reason.facts)}" if reason.status != "pass" and reason.facts else ""
             said = f"{_MARKS[reason.status]} {words.sentence(reason.headline)}{facts}{names}"
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
-    for told in _outcomes(candidate):
-        lines.append(wrap(f"{told.headline} {told.sentences[0]}", _INDENT))
+    for of, told in endings(candidate):
+        lines.append(wrap(f"{of and f'{of}: '}{told.headline} {told.sentences[0]}", _INDENT))
         lines += [wrap(told.beneath, _INDENT)] if told.beneath else []
     if not candidate.verdict.uses and len(lines) == 1:
         lines.append(wrap(candidate.unjudged, _INDENT))
     return "\n".join(lines)
 
 
-def _outcomes(candidate: Candidate) -> list[Outcome]:
-    return [told for run in candidate.runs if (told := outcome(run))]
-
-
 def _protocol(run: Run, differing: str) -> str:
     record = run.record
     lines = [wrap(f"{record.protocol.name.upper()}: {record.protocol.title}{differing and f' ({differing})'}", "")]
     if record.status != "complete":
-        lines.append(wrap(f"The run is not complete ({record.status}); this is what was measured.", _INDENT))
+        lines.append(wrap(f"The run is {words.unfinished(record)}; this is what was measured.", _INDENT))
     rows = [
         [
             f"{words.kind_name(figure.kind)} ({figure.step})",

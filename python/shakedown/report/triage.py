@@ -52,7 +52,16 @@ def triage_text(diagnosis: Diagnosis, zone: tzinfo, timeline: Timeline | None, n
         lines += ["", wrap(f"Without effect: no episode is of {' or '.join(not_met)}, which `--shingled` names.")]
     no_log = _NOT_A_LOG if diagnosis.lines else _EMPTY
     summary = _SUMMARY[diagnosis.worst] if diagnosis.worst or diagnosis.is_log else no_log
-    return "\n".join([*lines, "", summary]) + "\n"
+    return "\n".join([*lines, "", wrap(summary + _of_whom(diagnosis))]) + "\n"
+
+
+def _of_whom(diagnosis: Diagnosis) -> str:
+    """The drives of the worst episodes: between them and the end there may be pages."""
+    if diagnosis.worst not in ("dying", "unsafe"):
+        return ""
+    worst = (each.episode.drive for each in diagnosis.episodes if each.judgement.grade == diagnosis.worst)
+    drives = dict.fromkeys(drive.title for drive in worst if drive.title)
+    return f" See {' and '.join(drives)}." if drives else ""
 
 
 def triage_document(diagnosis: Diagnosis, timeline: Timeline | None, not_met: Collection[str] = ()) -> dict[str, Any]:

@@ -202,6 +202,14 @@ def scaled(records: Sequence[RunRecord]) -> str:
     return f", scaled down by {listed(smaller)}" if smaller else ""
 
 
+def unfinished(record: RunRecord) -> str:
+    """Of a run that is not complete how it stands, and what goes on with it."""
+    if record.status == "failed":
+        return f"not complete ({record.status})"
+    status = "cut off, or still going on" if record.status == "running" else record.status
+    return f"not complete ({status}; `shakedown run --resume` goes on with it)"
+
+
 def cautions(record: RunRecord) -> list[str]:
     """Notes without which the main figure may mislead."""
     return [note for note in record.notes if note.startswith("CAUTION: ")]

@@ -63,7 +63,9 @@ class ModelArena:
             model=self._machine.model,
             capacity_bytes=self._machine.capacity_bytes,
             shingled=modelled.shingled,
-            details=modelled.details | {"scale_divisor": str(scale_divisor)} | ({_HOST: "lab"} if like_lab else {}),
+            details=modelled.details
+            | {"scale_divisor": str(scale_divisor * modelled.part_divisor)}
+            | ({_HOST: "lab"} if like_lab else {}),
         )
 
     def guarded(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
+from shakedown.target.part import part_divisor
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.toml import parse_toml
 from shakedown.units import format_size
@@ -15,12 +16,16 @@ from shakedown.units import format_size
 
 @dataclass(frozen=True)
 class Modelled:
-    """A machine of the core and what is known of it; ``shingled`` is None where a profile does not say."""
+    """A machine of the core and what is known of it; ``shingled`` is None where a profile does not say.
+
+    ``part_divisor`` is how many times smaller its profile is than the drive that it is the twin of.
+    """
 
     machine: _core.Machine
     name: str
     shingled: bool | None
     details: dict[str, str]
+    part_divisor: int = 1
 
 
 def modelled_drive(text: str, *, seed: int, scale_divisor: int) -> Modelled:
@@ -28,7 +33,12 @@ def modelled_drive(text: str, *, seed: int, scale_divisor: int) -> Modelled:
     path = profile_path(text.removeprefix("model:"))
     profile = read_profile(path)
     machine = _machine(path, profile, seed=seed, scale_divisor=scale_divisor)
-    return Modelled(machine, path.stem, is_shingled(profile), {"profile": path.name})
+    return Modelled(machine, path.stem, is_shingled(profile), {"profile": path.name}, profile_part(profile))
+
+
+def profile_part(profile: str) -> int:
+    """How many times smaller a profile is than the drive that it is the twin of; 1 if it is of a whole one."""
+    return part_divisor(str(parse_toml(profile)["identity"]["model"]["value"]))
 
 
 def is_shingled(profile: str) -> bool | None:

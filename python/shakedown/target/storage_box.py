@@ -13,7 +13,7 @@ from shakedown.data import profile_name, profile_path
 from shakedown.errors import UsageError
 from shakedown.layouts import LAYOUTS, MD_LAYOUTS, ZFS_LAYOUTS
 from shakedown.target.md_options import MD_SETTINGS, MdOptions, parse_flag
-from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes
+from shakedown.target.modelled import Modelled, is_shingled, modelled_capacity_bytes, profile_part
 from shakedown.target.profile import read_profile
 from shakedown.target.settings import between, read_settings
 from shakedown.units import (
@@ -122,7 +122,8 @@ def storage_box(text: str, *, seed: int, scale_divisor: int) -> Modelled:
         raise UsageError(f"`{text}`{smaller}: {error}", hint=f"like {_EXAMPLE}{_CACHES_EXAMPLE}") from error
     kinds = {is_shingled(profile) for profile in profiles.values()}
     shingled = True if True in kinds else None if None in kinds else False
-    return Modelled(machine, _name(layout, drives), shingled, {"drives": ", ".join(places)} | _told(settings))
+    part = max(profile_part(profile) for profile in profiles.values())
+    return Modelled(machine, _name(layout, drives), shingled, {"drives": ", ".join(places)} | _told(settings), part)
 
 
 def _parts(text: str) -> tuple[str, str, list[str]]:

@@ -504,3 +504,49 @@ def test_a_drive_put_in_another_place_is_joined_to_its_port_too() -> None:
     boot = of_ata(2, RED) + RED_AT_5
     new = "ST8000VN004-2M2101"
     assert titles(boot + of_ata(2, new) + at_address("5:0:0:0", "sdc", new) + FAILURE.format(2, "sdc")) == ["sdc ata2"]
+
+
+def test_the_last_line_names_the_drives_of_the_worst_episodes() -> None:
+    told = {name: triage_text(triage(log(name)), UTC, None) for name in ("raid5-unreadable", "worn-cable", "hotplug")}
+    assert told["raid5-unreadable"].endswith("\nA drive is dying. See sde ata6.\n")
+    assert " ".join(told["worn-cable"].split()).endswith("though it need not be the drive. See ata4.")
+    assert "See " not in told["hotplug"]
+    assert "See " not in triage_text(triage(log("zfs-suspended")), UTC, None), "no drive is named"
+
+
+KICKED = "Mar 12 03:15:1{0} nas {1}\n"
+BY_KERNEL = "kernel: [8124{0}.5] md/raid:md2: Disk failure on sd{1}3, disabling device."
+BY_MDADM = "mdadm[900]: Fail event detected on md device /dev/md2, component device /dev/sd{0}3"
+
+
+def test_a_drive_that_kernel_and_mdadm_say_was_expelled_was_so_once() -> None:
+    lines = [BY_KERNEL.format(11, "e"), BY_MDADM.format("e"), BY_KERNEL.format(13, "f"), BY_KERNEL.format(14, "f")]
+    told = "".join(KICKED.format(second, line) for second, line in enumerate(lines, 1))
+    counts = {each.episode.drive.letter: each.episode.counts["md-kicked"] for each in triage(told.encode()).episodes}
+    assert counts == {"sde": 1, "sdf": 2}
+    (judged,) = triage(KICKED.format(1, lines[1]).encode()).episodes
+    assert judged.episode.counts["md-kicked"] == 1, "by mdadm alone"
+
+
+ABORTED = "[ 100.0] sd {0}: [sdi] tag#4 CDB: Write(16) 8a\n[ 101.0] sd {0}: attempting task abort!scmd(0x0000000012)\n"
+
+
+@pytest.mark.parametrize(("address", "is_forced"), [("8:0:3:0", False), ("8:0:0:0", True), ("8:2:1:0", True)])
+def test_no_link_of_libata_is_slowed_for_a_drive_behind_a_sas_adapter(address: str, is_forced: bool) -> None:
+    announced = f"[ 1.0] sd {address}: [sdi] Attached SCSI disk\n"
+    (judged,) = triage((announced + ABORTED.format(address)).encode()).episodes
+    assert judged.judgement.kind == "command-timeout"
+    assert any("libata" in each.command for each in judged.advice) == is_forced
+
+
+def test_a_port_of_libata_is_never_a_drive_behind_a_sas_adapter() -> None:
+    """Both speak while the port recovers, which else joins a port and an address."""
+    port = "[ 100.0] ata5.00: exception Emask 0x0 SAct 0x1 SErr 0x0 action 0x6 frozen\n"
+    port += "[ 100.1] ata5.00: failed command: WRITE FPDMA QUEUED\n[ 100.2] ata5: hard resetting link\n"
+    titles = {
+        address: [each.episode.drive.title for each in triage((port + ABORTED.format(address)).encode()).episodes]
+        for address in ("8:0:3:0", "8:0:0:0")
+    }
+    assert titles == {"8:0:3:0": ["ata5", "sdi"], "8:0:0:0": ["sdi ata5"]}
+    (of_port, _) = triage((port + ABORTED.format("8:0:3:0")).encode()).episodes
+    assert "perhaps the same" not in of_port.judgement.text

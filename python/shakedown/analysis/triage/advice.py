@@ -42,7 +42,8 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
     if not is_nvme and kind in ("shingled-stall", "shingled-refusal", "command-timeout"):
         advice += _gentle(disk)
     is_usb = bool(episode.drive.usb) or episode.drive.is_usb_device
-    if not (is_nvme or is_usb) and kind in ("shingled-stall", "command-timeout", "link"):
+    is_ata = not (is_nvme or is_usb or episode.drive.is_behind_other_adapter)
+    if is_ata and kind in ("shingled-stall", "command-timeout", "link"):
         advice.append(_slow_link(port, episode.slowest_gbps))
     if kind in ("link", "gone-and-back", "drive-gone", "command-timeout"):
         advice.append(_cable(disk))

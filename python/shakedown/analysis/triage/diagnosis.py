@@ -118,6 +118,9 @@ def _unattributed(episode: Episode, episodes: Collection[Episode]) -> str:
         return ""
     others = [other.drive for other in episodes if other.boot == episode.boot and _overlap(episode, other)]
     disks = dict.fromkeys(other.letter for other in others if other.letter and not (other.port or other.is_nvme))
+    if drive.port:
+        elsewhere = {other.letter for other in others if other.is_behind_other_adapter}
+        disks = {letter: None for letter in disks if letter not in elsewhere}
     looks = "lsusb -t" if drive.is_usb_device else f"ls -l /sys/block | grep /{drive.port.partition('.')[0]}/"
     named = f" At that time it tells of {' and '.join(disks)}, perhaps the same." if disks else ""
     what = "disk, if any, this is" if drive.is_usb_device else "disk this is"

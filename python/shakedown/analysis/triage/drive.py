@@ -19,6 +19,12 @@ _ADAPTER: Final = re.compile(r"(?!nvme)\S+ [0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.\d
 _DISK: Final = re.compile(r"(?:sd[a-z]+|nvme\d+(?:n\d+)?|vd[a-z]+|hd[a-z]|mmcblk\d+)$")
 
 
+def is_of_other_adapter(address: str) -> bool:
+    """Whether a SCSI address is none that libata gives, whose ports have one drive or two: a SAS adapter counts on."""
+    found = re.fullmatch(r"\d+:\d+:(\d+):\d+", address)
+    return found is not None and int(found[1][:9]) > 1
+
+
 @dataclass(eq=False)
 class Drive:
     """A drive as a log shows it. ``is_gone`` after the kernel gave it up, until it is seen again.
@@ -67,6 +73,11 @@ class Drive:
     def is_adapter(self) -> bool:
         """Whether it is the adapter on PCI Express behind which drives are, and none itself."""
         return any(_ADAPTER.match(name) for name in self.names)
+
+    @property
+    def is_behind_other_adapter(self) -> bool:
+        """Whether its SCSI address is none that libata gives."""
+        return any(is_of_other_adapter(name) for name in self.names)
 
     @property
     def is_nvme(self) -> bool:

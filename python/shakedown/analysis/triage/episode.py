@@ -48,6 +48,8 @@ class Episode:
     end_s: float | None = None
     counts: Counter[What] = field(default_factory=Counter)
     commands: Counter[str] = field(default_factory=Counter)
+    kicks: Counter[str] = field(default_factory=Counter)
+    """How often md expelled it, by who says so."""
     sectors: set[int] = field(default_factory=set)
     gone_at_s: float | None = None
     longest_absence_s: float = 0.0
@@ -62,7 +64,10 @@ class Episode:
 
     def add(self, sign: Sign, line: int, clock: Clock | None, time_s: float | None) -> None:
         """Take a sign in."""
-        if not self._is_told_again(sign.what):
+        if sign.what == "md-kicked":
+            self.kicks[sign.note] += 1
+            self._count_kicks()
+        elif not self._is_told_again(sign.what):
             self.counts[sign.what] += 1
         self.last_line = line
         self._clock(clock, time_s)
@@ -72,6 +77,11 @@ class Episode:
             self.commands[sign.note] += 1
         elif sign.note.isdecimal() and len(self.sectors) < MOST_SECTORS:
             self.sectors.add(int(sign.note[:20]))
+
+    def _count_kicks(self) -> None:
+        """The kernel and mdadm's monitor both tell of the same one."""
+        if self.kicks:
+            self.counts["md-kicked"] = max(self.kicks.values())
 
     def _is_told_again(self, what: What) -> bool:
         """Whether it is one more line about the one error of the link behind an exception; libata has up to 35."""
@@ -107,6 +117,8 @@ class Episode:
         self.first_line = min(self.first_line, other.first_line)
         self.last_line = max(self.last_line, other.last_line)
         self.counts += other.counts
+        self.kicks += other.kicks
+        self._count_kicks()
         self.commands += other.commands
         self.sectors |= other.sectors
         self.was_gone |= other.was_gone

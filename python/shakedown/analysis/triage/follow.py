@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from shakedown.analysis.triage.drive import MOST_DRIVES, Drive, Drives
+from shakedown.analysis.triage.drive import MOST_DRIVES, Drive, Drives, is_of_other_adapter
 from shakedown.analysis.triage.episode import OPENING, Episode
 from shakedown.analysis.triage.line import LineReader, LogLine
 from shakedown.analysis.triage.sign import INTERESTING, NAMELESS, Sign, What, signs_of
@@ -192,7 +192,7 @@ class Follower:
             return
         drive, merged = self._drives.placed(address)
         self._joined(drive, merged)
-        if not drive.port and len(self._recovering) == 1:
+        if not drive.port and not is_of_other_adapter(address) and len(self._recovering) == 1:
             (port,) = self._recovering
             if not (self._drives.hosts.is_known(port.port) or any(":" in name for name in port.names)):
                 self._joined(*self._drives.same(port.port, address))

@@ -30,7 +30,8 @@ What = Literal[
 class Sign(NamedTuple):
     """One thing one line says. ``who`` is as the line calls it (``ata3``, ``2:0:0:0``, ``sdc``), empty if it does not.
 
-    ``note`` is a model, another name, a command, a sector, a speed, or how a device was given up, by ``what``.
+    ``note`` is a model, another name, a command, a sector, a speed, how a device was given up, or who says so, by
+    ``what``.
     """
 
     what: What
@@ -288,7 +289,7 @@ def _daemon(program: str, text: str) -> Iterator[Sign]:
     if program == "mdadm":
         failed = re.search(r"\bFail(?:Spare)? event detected on md device \S+, component device (?:\S+ )?(\S+)$", text)
         if failed:
-            yield Sign("md-kicked", disk_of(failed[1]))
+            yield Sign("md-kicked", disk_of(failed[1]), "mdadm")
     elif program == "smartd":
         for what, pattern in _SMARTD_SIGNS:
             found = pattern.match(text)

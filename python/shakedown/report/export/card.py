@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from shakedown.report import words
-from shakedown.report.played import are_beside, samples_of
+from shakedown.report.played import are_beside, rate_unit, samples_of
 from shakedown.report.series import Grid, Values, envelope, tracks
 from shakedown.result.folder import Run
+from shakedown.result.run_record import StepRecord
 from shakedown.units import NS_PER_S, format_duration, format_size
 
 FORMAT_VERSION: Final = 1
@@ -46,7 +48,12 @@ def card_document(run: Run, model: str, firmware: str | None) -> dict[str, Any]:
         "target_kind": record.target.kind,
         "modelled": record.is_of_a_model,
         "scale_divisor": record.target.scale_divisor,
-        "protocol": {"name": record.protocol.name, "sha256": record.protocol.sha256, "parameters": record.parameters},
+        "protocol": {
+            "name": record.protocol.name,
+            "title": record.protocol.title,
+            "sha256": record.protocol.sha256,
+            "parameters": record.parameters,
+        },
         "environment": {name: record.environment[name] for name in _SHARED_ENVIRONMENT if name in record.environment},
         "status": record.status,
         "verdict": {use.use: use.status for use in record.verdict.uses} if record.verdict else None,
@@ -57,7 +64,7 @@ def card_document(run: Run, model: str, firmware: str | None) -> dict[str, Any]:
         ],
         "steps": [{"name": step.name, "start_ns": step.start_ns, "end_ns": step.end_ns} for step in record.steps],
         "rate": {
-            "unit": "operations_per_second",
+            "unit": _unit(run)[0],
             "bin_ns": grid.bin_ns,
             "values": [[_short(low), _short(high)] for low, high in rate.tolist()],
         },
@@ -84,7 +91,8 @@ def card_picture(run: Run, document: dict[str, Any]) -> bytes:
     firmware = f", firmware {document['firmware']}" if document["firmware"] else ""
     title = f"{document['model']}{firmware}, {format_size(document['capacity_bytes'])}"
     where = words.MODELLED if run.record.is_of_a_model else f"measured on {_PLACES[run.record.target.kind]}"
-    subtitle = f"{run.record.protocol.title} ({run.record.protocol.name}); {where}"
+    faults = f", faults: {told}" if (told := run.record.parameters.get("faults")) else ""
+    subtitle = f"{run.record.protocol.title} ({run.record.protocol.name}){faults}; {where}"
     found = [f for f in run.record.findings if f.value is not None and not f.kind.endswith("-ratio")]
     facts = "; ".join(
         f"{words.kind_name(f.kind)} in {f.step}: {words.found(f.kind, f.value, f.unit)}" for f in found[:3]
@@ -102,14 +110,24 @@ def card_picture(run: Run, document: dict[str, Any]) -> bytes:
 
 
 def _rate(run: Run) -> tuple[Grid, Values]:
-    """Requests a second over the whole run, all directions together, on a grid of at most BINS."""
+    """Requests, of a rebuild MiB, a second over the whole run, all directions together, on a grid of at most BINS."""
     steps = run.record.steps
     end_ns = max((step.end_ns for step in steps), default=0)
     interval_ns = min((step.interval_ns for step in steps if step.job), default=NS_PER_S)
     grid = Grid.over(0, end_ns, interval_ns, BINS)
-    # Mebibytes of a rebuild are no requests of the users' beside it.
-    drawn = [step for step in steps if step.name != "rebuild"] if are_beside(steps) else steps
-    return grid, envelope(grid, tracks(samples_of(run, drawn))["iops"])
+    return grid, envelope(grid, tracks(samples_of(run, _drawn(run)))["iops"])
+
+
+def _drawn(run: Run) -> Sequence[StepRecord]:
+    """Mebibytes of a rebuild are no requests of the users' beside it."""
+    steps = run.record.steps
+    return [step for step in steps if step.name != "rebuild"] if are_beside(steps) else steps
+
+
+def _unit(run: Run) -> tuple[str, str]:
+    """What the rate is of, in JSON and in words: of a rebuild without users it is its progress."""
+    units = {rate_unit(run, step) for step in _drawn(run)}
+    return ("mebibytes_per_second", "MiB/s") if units == {"MiB/s"} else ("operations_per_second", "requests a second")
 
 
 def _plot(run: Run, grid: Grid, rate: Values) -> list[str]:
@@ -145,7 +163,7 @@ def _plot(run: Run, grid: Grid, rate: Values) -> list[str]:
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{least + 0.8:.1f}" y2="{most - 0.8:.1f}"'
             ' stroke="#1f5fa8" stroke-width="2"/>'
         )
-    parts.append(_text(_LEFT, _HEIGHT - 12, f"requests a second over {format_duration(span_ns)}", 11, "#555"))
+    parts.append(_text(_LEFT, _HEIGHT - 12, f"{_unit(run)[1]} over {format_duration(span_ns)}", 11, "#555"))
     return parts
 
 

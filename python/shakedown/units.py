@@ -31,6 +31,8 @@ _DURATION_UNITS_NS: Final = {
     "h": 3600 * NS_PER_S,
     "d": 86_400 * NS_PER_S,
 }
+TIME_UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "days": 86_400e9}
+"""The units of findings and limits that are times."""
 
 # What the core counts in.
 _TOO_LARGE: Final = 2**63

@@ -11,11 +11,9 @@ from shakedown.analysis.find.throughput import FELL_AFTER
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
 from shakedown.analysis.rules import RULES, SHINGLED_BASELINE, USES, USES_OF_ARRAYS, Enough, Limit, Rule, Use
-from shakedown.units import NS_PER_S, format_duration, format_interval, format_size
+from shakedown.units import TIME_UNITS_NS, format_duration, format_interval, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
-
-_TIME_UNITS_NS: Final = {"ms": NS_PER_S / 1000, "s": NS_PER_S}
 
 _FROZEN: Final = ConfigDict(frozen=True, extra="forbid")
 
@@ -344,15 +342,15 @@ def _measured(limit: Limit, finding: Finding) -> str:
 
 
 def _both_in_unit(limit: Limit, low: float, high: float) -> tuple[str, str]:
-    if limit.unit not in _TIME_UNITS_NS:
+    if limit.unit not in TIME_UNITS_NS:
         return _in_unit(limit, low), _in_unit(limit, high)
-    return format_interval(low * _TIME_UNITS_NS[limit.unit], high * _TIME_UNITS_NS[limit.unit])
+    return format_interval(low * TIME_UNITS_NS[limit.unit], high * TIME_UNITS_NS[limit.unit])
 
 
 def _in_unit(limit: Limit, value: float) -> str:
     match limit.unit:
         case "ms" | "s":
-            return format_duration(value * _TIME_UNITS_NS[limit.unit])
+            return format_duration(value * TIME_UNITS_NS[limit.unit])
         case "bytes":
             return format_size(value)
         case "IOPS":

@@ -10,7 +10,7 @@ from shakedown.analysis.status import off_by
 from shakedown.analysis.verdict import Status, UseVerdict
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
-from shakedown.units import format_duration, format_interval
+from shakedown.units import TIME_UNITS_NS, format_duration, format_interval
 
 NONE: Final = "–"
 
@@ -58,7 +58,6 @@ ENDED: Final[dict[EndedBecause, str]] = {
     "interrupted": "it was interrupted",
     "skipped": "it was skipped",
 }
-_TIME_UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9, "days": 86_400e9}
 
 MODELLED: Final = "Modelled drive: a prediction, not a measurement."
 
@@ -125,8 +124,8 @@ def quantity(value: float | None, unit: str) -> str:
     """A value with its unit, times in the unit that suits them; a dash for None."""
     if value is None:
         return NONE
-    if unit in _TIME_UNITS_NS:
-        return format_duration(value * _TIME_UNITS_NS[unit])
+    if unit in TIME_UNITS_NS:
+        return format_duration(value * TIME_UNITS_NS[unit])
     if unit == "share":
         return f"{value * 100:.0f} %"
     return f"{number(value)} {unit}".rstrip()
@@ -136,7 +135,7 @@ def bounds(low: float | None, high: float | None, unit: str) -> str:
     """``7 h 40 min to 7 h 54 min``, ``± 49 ms`` where both would read the same; empty where there is no interval."""
     if low is None or high is None or high <= low:
         return ""
-    unit_ns = _TIME_UNITS_NS.get(unit)
+    unit_ns = TIME_UNITS_NS.get(unit)
     texts = (
         (quantity(low, unit), quantity(high, unit))
         if unit_ns is None
@@ -147,7 +146,7 @@ def bounds(low: float | None, high: float | None, unit: str) -> str:
 
 def _half_width(value: float, unit: str) -> str:
     """Of how sure something is one digit tells all."""
-    if unit in _TIME_UNITS_NS:
+    if unit in TIME_UNITS_NS:
         return quantity(value, unit)
     value, unit = (value * 100, "%") if unit == "share" else (value, unit)
     return f"{float(f'{value:.1g}'):.9g} {unit}".rstrip()
@@ -169,7 +168,7 @@ def found(kind: str, value: float | None, unit: str, low: float | None = None, h
 
 def time_ns(value: float, unit: str) -> float | None:
     """A value in a unit of time as nanoseconds, None for any other unit."""
-    return value * _TIME_UNITS_NS[unit] if unit in _TIME_UNITS_NS else None
+    return value * TIME_UNITS_NS[unit] if unit in TIME_UNITS_NS else None
 
 
 def times(kind: str, value: float | None) -> str:

@@ -82,15 +82,18 @@ def new(file: Path, /, *, options: SheetOptions) -> int:
     name = _name(file)
     if file.exists() or file.is_symlink():
         raise UsageError(f"`{file}` is there already", hint="choose another name, or remove it first")
+    capacity_bytes = rated_bytes(parse_rated_bytes(options.capacity))
     sheet = DataSheet(
         name=name,
         title=f"{name}, {'drive-managed SMR' if options.shingles_like else 'conventional'}, of its data sheet",
-        capacity_bytes=rated_bytes(parse_rated_bytes(options.capacity)),
+        capacity_bytes=capacity_bytes,
         rpm=options.rpm,
         outer_bytes_per_s=None if options.outer_rate is None else _rate(options.outer_rate),
         source=_TYPED,
         rate_source=_TYPED,
-        self_test_s=None if options.self_test is None else _self_test_s(options, options.self_test),
+        self_test_s=None
+        if options.self_test is None
+        else _self_test_s(options.self_test, options.capacity, capacity_bytes),
         self_test_source=_TYPED,
         cache_bytes=None if options.cache is None else parse_memory_bytes(options.cache),
         seek_ms=None if options.seek is None else parse_duration_ns(options.seek) / 1e6,
@@ -120,11 +123,11 @@ def _rate(text: str) -> int:
     return rate
 
 
-def _self_test_s(options: SheetOptions, text: str) -> float:
+def _self_test_s(text: str, capacity: str, capacity_bytes: int) -> float:
     seconds = parse_duration_ns(text) / NS_PER_S
-    mean = rated_bytes(parse_rated_bytes(options.capacity)) / seconds if seconds else float("inf")
+    mean = capacity_bytes / seconds if seconds else float("inf")
     if not _SLOWEST / 2 <= mean <= _FASTEST / 2:
-        told = f"{options.capacity} in {text} are {mean / 1e6:.3g} MB/s, which no hard drive reads on average"
+        told = f"{capacity} in {text} are {mean / 1e6:.3g} MB/s, which no hard drive reads on average"
         raise UsageError(told, hint="`smartctl -c` says it in minutes: --self-test 701min")
     return seconds
 

@@ -366,7 +366,13 @@ def usable_bytes(
     draid: tuple[int, int] | None,
     release: str,
 ) -> int:
-    """How much data in records of that size a pool of one vdev has room for, in that release. Raises ArrayError."""
+    """How much data in records of that size a pool of one vdev has room for, in that release. Raises ArrayError.
+
+    ``member_bytes`` is the partition that it has of each drive.
+    """
+
+def partition_bytes(capacity_bytes: int) -> int:
+    """The partition that ZFS lays on a whole drive of so much; 0 if there is no room for one."""
 
 @final
 class Share:

@@ -45,6 +45,7 @@ fn resilver(drives: Vec<Drive>, fill: f64, sampling: Sampling) -> Resilver<Drive
     let plan = Plan {
         geometry: Geometry::raidz(2, drives.len() as u64, 12).expect("a good layout"),
         member_bytes,
+        partition_at_bytes: 0,
         content: Content { record_bytes: 128 << 10, fill, run_records: None, files: Files::One },
         lost: 0,
         spare: None,

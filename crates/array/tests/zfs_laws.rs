@@ -60,11 +60,11 @@ fn whatever_the_order_the_same_is_healed() {
     let all: &[Order] = &[Order::Blocks, Order::Sequential];
     for (geometry, files, others) in [
         (Geometry::mirror(2, 12).unwrap(), Files::One, all),
-        (Geometry::mirror(2, 12).unwrap(), Files::Each { bytes: 6 * MIB }, all),
-        (Geometry::mirror(2, 12).unwrap(), Files::BehindUsers { bytes: MIB }, all),
+        (Geometry::mirror(2, 12).unwrap(), Files::Each { bytes: Some(6 * MIB) }, all),
+        (Geometry::mirror(2, 12).unwrap(), Files::BehindUsers { bytes: Some(MIB) }, all),
         (Geometry::raidz(1, 4, 12).unwrap(), Files::One, by_pointers),
-        (Geometry::raidz(2, 5, 12).unwrap(), Files::Each { bytes: 6 * MIB }, by_pointers),
-        (Geometry::raidz(2, 5, 12).unwrap(), Files::BehindUsers { bytes: 2 * MIB }, by_pointers),
+        (Geometry::raidz(2, 5, 12).unwrap(), Files::Each { bytes: Some(6 * MIB) }, by_pointers),
+        (Geometry::raidz(2, 5, 12).unwrap(), Files::BehindUsers { bytes: Some(2 * MIB) }, by_pointers),
         (Geometry::draid(1, 2, 6, 0, 12).unwrap(), Files::One, all),
     ] {
         let of = |order| {
@@ -82,13 +82,13 @@ fn whatever_the_order_the_same_is_healed() {
     }
 }
 
-/// Labels before and behind, whole sectors between.
+/// Labels before and behind, aligned to their size.
 #[test]
 fn what_can_be_allocated_leaves_the_labels_out() {
     let labels = 4 * MIB + 512 * KIB;
     let mirror = Geometry::mirror(3, 12).unwrap();
-    assert_eq!(mirror.allocatable_bytes(labels + 10 * 4096 + 4095), 10 * 4096);
-    assert_eq!(Geometry::raidz(1, 4, 12).unwrap().allocatable_bytes(labels + 10 * 4096), 4 * 10 * 4096);
+    assert_eq!(mirror.allocatable_bytes(labels + 512 * KIB + 256 * KIB - 1), 512 * KIB);
+    assert_eq!(Geometry::raidz(1, 4, 12).unwrap().allocatable_bytes(labels + 512 * KIB), 4 * 512 * KIB);
     // Rows of 16 MiB, of which the last two are kept free; groups of three on five of six.
     let draid = Geometry::draid(1, 2, 6, 1, 12).unwrap();
     assert_eq!(draid.allocatable_bytes(labels + (3 + 2) * 16 * MIB), 3 * 5 * 16 * MIB);
@@ -98,13 +98,39 @@ fn what_can_be_allocated_leaves_the_labels_out() {
 /// Half of the labels and a flush, then the other half: one of them is always whole (`vdev_config_sync`).
 #[test]
 fn a_configuration_is_written_to_half_of_the_labels_at_a_time() {
-    let mut device = Plain::new(GIB);
-    write_configuration(&mut device, GIB, 0);
-    let configuration = |label: u64| (Verb::Write, label + 16 * KIB..label + 128 * KIB);
-    let flush = [(Verb::Flush, 0..0)];
+    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
+    let plan = Plan { member_bytes: GIB, partition_at_bytes: MIB, ..small };
+    let mut device = Plain::new(2 * GIB);
+    write_configuration(&mut device, &plan, 0);
+    let configuration = |label: u64| (Verb::Write, MIB + label + 16 * KIB..MIB + label + 128 * KIB);
+    let flush = [(Verb::Flush, MIB..MIB)];
     let [first, second] = [[0, GIB - 512 * KIB], [256 * KIB, GIB - 256 * KIB]].map(|labels| labels.map(configuration));
     let expected: Vec<_> = [&first[..], &flush, &second, &flush].concat();
     assert_eq!(device.asked(), expected);
+}
+
+#[test]
+fn a_pool_in_partitions_asks_for_the_same_further_on() {
+    let whole = plan(Geometry::raidz(1, 3, 12).unwrap(), Order::Sorted);
+    let at = |partition_at_bytes: u64| {
+        let plan = Plan { partition_at_bytes, ..whole.clone() };
+        let drives = vec![Plain::new(partition_at_bytes + plan.member_bytes); 3];
+        let mut resilver = Resilver::new(plan, drives, 0).unwrap();
+        resilver.finish();
+        let asked = |member| resilver.members().device(member).asked().to_vec();
+        (0..3).map(asked).collect::<Vec<_>>()
+    };
+    let (whole, further) = (at(0), at(MIB));
+    for (asked, moved) in whole.iter().zip(&further) {
+        let expected = asked.iter().map(|(verb, place)| match verb {
+            Verb::Flush => (*verb, MIB..MIB),
+            _ => (*verb, place.start + MIB..place.end + MIB),
+        });
+        assert!(asked.len() > 100 && expected.eq(moved.iter().cloned()));
+    }
+    let too_small = Plan { partition_at_bytes: MIB, ..plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted) };
+    let drives = vec![Plain::new(too_small.member_bytes); 2];
+    assert!(Resilver::new(too_small, drives, 0).is_err());
 }
 
 fn read_bytes(pool: &Resilver<Plain>) -> u64 {
@@ -219,7 +245,7 @@ fn before_anything_fails_nothing_does() {
 #[test]
 fn a_group_writes_what_names_its_data_right_behind_it() {
     let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
-    let plan = Plan { content: Content { files: Files::Each { bytes: 6 * MIB }, ..small.content }, ..small };
+    let plan = Plan { content: Content { files: Files::Each { bytes: Some(6 * MIB) }, ..small.content }, ..small };
     let mut pool = healthy(&plan);
     pool.advance(1_000_000 * US, &mut Vec::new());
     let before = pool.members().device(0).asked().len();

@@ -182,7 +182,7 @@ fn what_is_kept_twice_is_written_twice() {
         [(Geometry::mirror(2, 12).unwrap(), false), (Geometry::draid(1, 2, 6, 0, 12).unwrap(), true)]
     {
         let mut plan = plan(geometry, Order::Sorted);
-        plan.content.files = Files::Each { bytes: 6 * MIB };
+        plan.content.files = Files::Each { bytes: Some(6 * MIB) };
         let (resilver, report) = resilvered(&plan, clockworks(&plan));
         let ranges = written(&resilver, 1);
         let twice = writes_of_sectors(&ranges).values().filter(|times| **times == 2).count() as u64;

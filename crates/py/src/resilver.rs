@@ -1,6 +1,6 @@
 //! A ZFS resilver from one order to one answer, both plain dictionaries.
 
-use array::zfs::{Content, Files, Geometry, Host, Order, Plan, Sampling, Tunables};
+use array::zfs::{Content, Files, Geometry, Host, Order, Plan, Sampling, Tunables, PARTITION_AT_BYTES};
 use array::{Layout, LayoutError};
 use drive::faults::Faults;
 use drive::{BlockDevice, Drive, Profile};
@@ -83,8 +83,8 @@ impl Given {
     fn files(&self) -> Files {
         match (self.file_bytes, &self.load) {
             (None, _) => Files::One,
-            (Some(bytes), None) => Files::Each { bytes },
-            (Some(bytes), Some(_)) => Files::BehindUsers { bytes },
+            (Some(bytes), None) => Files::Each { bytes: Some(bytes).filter(|bytes| *bytes > 0) },
+            (Some(bytes), Some(_)) => Files::BehindUsers { bytes: Some(bytes).filter(|bytes| *bytes > 0) },
         }
     }
 
@@ -103,6 +103,7 @@ impl Given {
         Ok(Plan {
             geometry,
             member_bytes: self.member_bytes,
+            partition_at_bytes: PARTITION_AT_BYTES,
             content: Content {
                 record_bytes: self.record_bytes,
                 fill: self.fill,
@@ -159,6 +160,12 @@ pub fn usable_bytes(
     let geometry = geometry(layout, width, ashift, draid).map_err(|error| array_error(&error))?;
     let tunables = tunables(release).map_err(|error| array_error(&error))?;
     Ok(geometry.usable_bytes(member_bytes, record_bytes, &tunables))
+}
+
+/// What a pool has of a whole drive; see the stub.
+#[pyfunction]
+pub fn partition_bytes(capacity_bytes: u64) -> u64 {
+    array::zfs::partition_bytes(capacity_bytes)
 }
 
 fn tunables(release: &str) -> Result<Tunables, LayoutError> {

@@ -21,6 +21,7 @@ fn order(geometry: Geometry, load: Option<&str>) -> ResilverOrder {
     let plan = Plan {
         lost: drives.len() - 1,
         member_bytes: drives[0].capacity_bytes(),
+        partition_at_bytes: 0,
         content: Content { record_bytes: 128 << 10, fill: 0.5, run_records: None, files: Files::One },
         geometry,
         spare: None,

@@ -32,7 +32,7 @@ class Capacity:
     @classmethod
     def of(cls, order: RebuildOrder, capacities: Mapping[str, int]) -> Self:
         """``capacities`` are those of the drives by their names, the new one's, too."""
-        member_bytes = order.member_bytes if order.member_bytes is not None else min(capacities.values())
+        member_bytes = order.used_bytes(min(capacities.values()))
         unused = {name: size - member_bytes for name, size in capacities.items() if size > member_bytes}
         drives = {name: order.drives.count(name) for name in unused}
         room_bytes = usable_bytes(order, member_bytes)

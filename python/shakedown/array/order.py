@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
+from shakedown import _core
 from shakedown.analysis.explain.layout import MOST_MEMBERS
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.array.settings import check_layout_of
@@ -72,6 +73,15 @@ class RebuildOrder:
     def has_nothing_to_do(self) -> bool:
         """An empty pool: nothing is allocated, and so nothing is resilvered."""
         return self.is_zfs and self.fill == 0
+
+    def used_bytes(self, capacity_bytes: int) -> int:
+        """What the array has of each drive, of which the smallest has ``capacity_bytes``."""
+        most = self.room_bytes(capacity_bytes)
+        return most if self.member_bytes is None else min(self.member_bytes, most)
+
+    def room_bytes(self, capacity_bytes: int) -> int:
+        """Of a whole drive ZFS uses a partition, which it makes."""
+        return _core.partition_bytes(capacity_bytes) if self.is_zfs else capacity_bytes
 
     @property
     def command_timeout_ms(self) -> float:
@@ -282,17 +292,17 @@ def _no_drive(place: int, members: Sequence[str], hint: str) -> UsageError:
 
 
 def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
-    smallest = min(sizes[target] for target in order.members)
-    wanted = order.member_bytes if order.member_bytes is not None else smallest
-    if wanted > smallest:
-        target = min(order.members, key=lambda each: sizes[each])
+    target = min(order.members, key=lambda each: sizes[each])
+    smallest = sizes[target]
+    if (wanted := order.member_bytes or 0) > smallest:
         has, uses = format_two_sizes(smallest, wanted)
         raise UsageError(
             f"`{target}` has {has}, and the array was to use {uses} of each drive",
             hint=_fitting_member(wanted, smallest, order.scale_divisor),
         )
-    refuse_too_small(order.replacement, sizes[order.replacement], wanted)
-    return wanted
+    used = order.used_bytes(smallest)
+    refuse_too_small(order.replacement, order.room_bytes(sizes[order.replacement]), used)
+    return used
 
 
 def _fitting_member(wanted_bytes: int, smallest_bytes: int, scale_divisor: int) -> str:

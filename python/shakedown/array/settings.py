@@ -32,11 +32,12 @@ _ZFS_EXAMPLES: Final = (
 def like_lab(layout: str, settings: Sequence[str] = ()) -> tuple[str, ...]:
     """The settings, and what else makes a modelled array's host like the lab's: kernel, host adapter, one processor.
 
-    Of a pool also its memory, a quarter of which is the cache's.
+    Of a pool also its memory, a quarter of which is the cache's, and the files that it is filled with.
     """
     of_zfs, of_md = ("memory=2GiB", "cache=512MiB", "cores=1"), ("hz=100", "segments=254", "processors=1")
     given = {each.partition("=")[0] for each in settings}
-    usual = of_zfs if layout in ZFS_LAYOUTS else of_md
+    files = () if "run" in given else ("file=auto",)
+    usual = (*of_zfs, *files) if layout in ZFS_LAYOUTS else of_md
     return (*(each for each in usual if each.partition("=")[0] not in given), *settings)
 
 
@@ -220,7 +221,7 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_request_bytes),
     "ashift": ("ashift", between(9, 16)),
     "run": ("run_records", between(1, 2**63 - 1)),
-    "file": ("file_bytes", parse_request_bytes),
+    "file": ("file_bytes", lambda text: 0 if text == "auto" else parse_request_bytes(text)),
     "draid": ("draid", _draid),
     "spare": ("spare", between(0, 99)),
     "order": ("order", _one_of(HealingOrder)),

@@ -2,6 +2,7 @@
 
 use super::column::Column;
 use super::draid::Draid;
+use super::labels::labelled_bytes;
 use super::raidz;
 use crate::LayoutError;
 
@@ -129,7 +130,8 @@ impl Geometry {
 
     /// What the vdev can allocate, its smallest member being of `member_bytes`.
     pub fn allocatable_bytes(&self, member_bytes: u64) -> u64 {
-        let usable = member_bytes.saturating_sub(LABEL_START_BYTES + LABEL_END_BYTES) >> self.shift << self.shift;
+        let labelled = labelled_bytes(member_bytes);
+        let usable = labelled.saturating_sub(LABEL_START_BYTES + LABEL_END_BYTES) >> self.shift << self.shift;
         match &self.spread {
             Spread::Mirror => usable,
             Spread::Raidz { .. } => usable * self.width,

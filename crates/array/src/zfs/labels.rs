@@ -1,6 +1,8 @@
-//! Labels: two at each end of a drive, with the pool's configuration and its uberblocks.
+//! What a pool has of a drive, and the labels there: two at each end, with the pool's configuration and its uberblocks.
 
 use drive::{BlockDevice, Request, Verb};
+
+use super::plan::Plan;
 
 const LABEL_BYTES: u64 = 256 << 10;
 const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
@@ -11,9 +13,28 @@ const BOOT_BYTES: u64 = 8 << 10;
 const CONFIGURATION_AT_BYTES: u64 = 16 << 10;
 const CONFIGURATION_BYTES: u64 = 112 << 10;
 
+/// Where the partition begins that a pool has of a drive (`NEW_START_BLOCK`; partitioning tools do the same).
+pub const PARTITION_AT_BYTES: u64 = 1 << 20;
+/// What the table takes at the drive's end, its last block included, and what is left free before that (`EFI_MIN_RESV_SIZE`).
+const TABLE_BYTES: u64 = 33 * 512;
+const RESERVED_BYTES: u64 = 8 << 20;
+/// A partition is of whole MiB (`PARTITION_END_ALIGNMENT`).
+const PARTITION_SHIFT: u32 = 20;
+
+/// The partition that ZFS makes where it is given a whole drive of so much (`zpool_label_disk`).
+pub fn partition_bytes(capacity_bytes: u64) -> u64 {
+    let taken = PARTITION_AT_BYTES + RESERVED_BYTES + TABLE_BYTES;
+    capacity_bytes.saturating_sub(taken) >> PARTITION_SHIFT << PARTITION_SHIFT
+}
+
+/// What of a partition lies before the end of its last label: these are aligned to their size.
+pub(super) fn labelled_bytes(member_bytes: u64) -> u64 {
+    member_bytes / LABEL_BYTES * LABEL_BYTES
+}
+
 /// Where the labels of a drive begin: those that are written first, then the others.
 fn halves(member_bytes: u64) -> [[u64; 2]; 2] {
-    let behind = member_bytes - 2 * LABEL_BYTES;
+    let behind = labelled_bytes(member_bytes) - 2 * LABEL_BYTES;
     [[0, behind], [LABEL_BYTES, behind + LABEL_BYTES]]
 }
 
@@ -41,15 +62,16 @@ pub(super) fn whole_labels(member_bytes: u64) -> Vec<(u64, u64)> {
 
 /// Who puts a drive into a pool has the configuration written to the labels of all of them. So no drive's heads are parked when
 /// the resilver begins. Returns when that is done.
-pub fn write_configuration<D: BlockDevice>(device: &mut D, member_bytes: u64, mut now_ns: u64) -> u64 {
+pub fn write_configuration<D: BlockDevice>(device: &mut D, plan: &Plan, mut now_ns: u64) -> u64 {
     let mut completions = Vec::new();
-    let mut ask = |verb, offset_bytes, bytes| {
+    let mut ask = |verb, within_bytes, bytes| {
+        let offset_bytes = plan.partition_at_bytes + within_bytes;
         device.submit(now_ns, Request { tag: 0, verb, fua: false, offset_bytes, bytes });
         completions.clear();
         now_ns = device.advance_to_completion(u64::MAX, &mut completions);
     };
     for half in 0..2 {
-        for (offset_bytes, bytes) in configurations(member_bytes, half) {
+        for (offset_bytes, bytes) in configurations(plan.member_bytes, half) {
             ask(Verb::Write, offset_bytes, bytes);
         }
         ask(Verb::Flush, 0, 0);
@@ -62,6 +84,20 @@ mod tests {
     use super::*;
 
     const KIB: u64 = 1 << 10;
+
+    /// As `zpool create` made it of a drive of 4,000,784,384 bytes: its last label began at 3,991,666,688.
+    #[test]
+    fn a_whole_drive_becomes_a_partition_of_whole_mib() {
+        let bytes = partition_bytes(4_000_784_384);
+        assert_eq!(bytes, 3806 << 20);
+        assert_eq!(PARTITION_AT_BYTES + halves(bytes)[1][1], 3_991_666_688);
+        assert_eq!([0, 9 << 20, 10 << 20, (10 << 20) + TABLE_BYTES].map(partition_bytes), [0, 0, 0, 1 << 20]);
+    }
+
+    #[test]
+    fn labels_are_aligned_to_their_size() {
+        assert_eq!(halves((1 << 30) + 4 * KIB), halves(1 << 30));
+    }
 
     /// `vdev_label.c`: labels 0 and 2, then 1 and 3, of 256 KiB each: a boot header at 8 KiB, the configuration at 16, uberblocks from 128 on.
     #[test]

@@ -166,7 +166,7 @@ mod tests {
 
     fn pool(geometry: Geometry, fill: f64) -> Pool {
         let content =
-            Content { record_bytes: 128 << 10, fill, run_records: None, files: Files::Each { bytes: 6 << 20 } };
+            Content { record_bytes: 128 << 10, fill, run_records: None, files: Files::Each { bytes: Some(6 << 20) } };
         Pool::new(geometry, 4_000_787_030_016 / 1000, content, 200 << 20, &Tunables::v2_3(), 1).unwrap()
     }
 
@@ -179,10 +179,10 @@ mod tests {
     fn nothing_lies_on_anything_else() {
         let fresh = [
             Files::One,
-            Files::Each { bytes: 1 << 20 },
-            Files::Each { bytes: 128 << 10 },
-            Files::BehindUsers { bytes: 1 << 20 },
-            Files::BehindUsers { bytes: 200 << 20 },
+            Files::Each { bytes: Some(1 << 20) },
+            Files::Each { bytes: Some(128 << 10) },
+            Files::BehindUsers { bytes: Some(1 << 20) },
+            Files::BehindUsers { bytes: Some(200 << 20) },
         ];
         let fresh = fresh.into_iter().flat_map(|files| [0.3, 1.0].map(|fill| of_raidz(None, fill, files)));
         for mut pool in fresh.chain([of_raidz(Some(7), 0.6, Files::One)]) {
@@ -209,13 +209,13 @@ mod tests {
 
     #[test]
     fn they_are_as_long_as_their_pointers_make_them() {
-        let kib = [6, 20].map(|mib| of_files(Files::Each { bytes: mib << 20 }).indirects.size(0).bytes >> 10);
+        let kib = [6, 20].map(|mib| of_files(Files::Each { bytes: Some(mib << 20) }).indirects.size(0).bytes >> 10);
         assert_eq!((kib, of_files(Files::One).indirects.size(0).bytes >> 10), ([4, 8], 44));
     }
 
     #[test]
     fn a_file_has_its_own_just_behind_it_and_the_second_copies_of_a_group_follow_each_other() {
-        let mut pool = of_files(Files::Each { bytes: 6 << 20 });
+        let mut pool = of_files(Files::Each { bytes: Some(6 << 20) });
         pool.gather_second_copies();
         assert_eq!([0, 47, 48].map(|record| pool.indirects.of(record)), [0, 0, 1]);
         let [[first, second], [_, next]] = [0, 1].map(|one| pool.indirect_offsets(one));
@@ -233,7 +233,7 @@ mod tests {
     /// later: so many of another file's were given places before.
     #[test]
     fn beside_a_load_files_lie_behind_the_users_as_in_the_lab() {
-        let files = Files::BehindUsers { bytes: 1 << 20 };
+        let files = Files::BehindUsers { bytes: Some(1 << 20) };
         let content = Content { record_bytes: 128 << 10, fill: 0.12, run_records: None, files };
         let geometry = Geometry::mirror(2, 12).unwrap();
         let mut pool = Pool::new(geometry, 4_000_787_030, content, (2 << 30) / 10, &Tunables::v2_3(), 1).unwrap();

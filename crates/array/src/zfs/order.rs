@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn who_goes_by_place_meets_records_from_the_beginning_to_the_end_and_no_segment_in_two_metaslabs() {
-        let (each, beside) = (Files::Each { bytes: 6 << 20 }, Files::BehindUsers { bytes: 1 << 20 });
+        let (each, beside) = (Files::Each { bytes: Some(6 << 20) }, Files::BehindUsers { bytes: Some(1 << 20) });
         for (fill, files) in [(0.4, Files::One), (0.4, each), (0.4, beside), (0.7, Files::One), (1.0, Files::One)] {
             let pool = fresh(fill, files);
             for order in [Order::Sorted, Order::Sequential] {
@@ -400,7 +400,7 @@ mod tests {
     /// A window stands for itself alone: of what lies elsewhere, for the pool as a whole, nothing comes with it.
     #[test]
     fn nothing_reaches_over_a_halt_and_what_is_of_the_whole_comes_with_the_whole() {
-        let pool = fresh(0.4, Files::Each { bytes: 6 << 20 });
+        let pool = fresh(0.4, Files::Each { bytes: Some(6 << 20) });
         for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
             let mut walk = Walk::new(&pool, order, &Tunables::v2_3(), &Host::default());
             walk.go_to(0, 50, 117, &pool);
@@ -475,8 +475,12 @@ mod tests {
     /// A file's end does not cut a segment: a rebuild knows what is allocated, and not of what.
     #[test]
     fn what_lies_in_one_piece_is_cut_into_whole_segments() {
-        let content =
-            Content { record_bytes: 128 << 10, fill: 0.4, run_records: None, files: Files::Each { bytes: 6 << 20 } };
+        let content = Content {
+            record_bytes: 128 << 10,
+            fill: 0.4,
+            run_records: None,
+            files: Files::Each { bytes: Some(6 << 20) },
+        };
         let pool =
             Pool::new(Geometry::mirror(2, 12).unwrap(), 30 << 30, content, 1 << 30, &Tunables::v2_3(), 1).unwrap();
         let mut walk = Walk::new(&pool, Order::Sequential, &Tunables::v2_3(), &Host::default());
@@ -510,7 +514,7 @@ mod tests {
     #[test]
     fn everything_is_visited_once() {
         let host = Host { memory_bytes: 8 << 20, ..Host::default() };
-        let of_users = Files::BehindUsers { bytes: 3 << 20 };
+        let of_users = Files::BehindUsers { bytes: Some(3 << 20) };
         for order in [Order::Blocks, Order::Sorted, Order::Sequential] {
             for (run_records, files) in
                 [(None, Files::One), (Some(5), Files::One), (Some(7), Files::One), (None, of_users)]

@@ -33,8 +33,10 @@ impl Default for Sampling {
 pub struct Plan {
     /// The layout.
     pub geometry: Geometry,
-    /// The size that the vdev was made for: that of its smallest member then.
+    /// What the vdev has of each drive: the smallest partition that it was made of.
     pub member_bytes: u64,
+    /// Where on a drive that begins: [`PARTITION_AT_BYTES`](super::PARTITION_AT_BYTES), unless the pool has drives as they are.
+    pub partition_at_bytes: u64,
     /// What is on it.
     pub content: Content,
     /// Whose place the replacement takes.
@@ -83,7 +85,7 @@ impl Plan {
     }
 
     pub(super) fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {
-        let Self { geometry, member_bytes, lost, spare, order, second_failure, .. } = self;
+        let Self { geometry, member_bytes, partition_at_bytes, lost, spare, order, second_failure, .. } = self;
         let width = geometry.width();
         self.host.check()?;
         if capacities.len() != width {
@@ -93,7 +95,7 @@ impl Plan {
             return Err(LayoutError::value("lost member", lost, format!("there are 0 to {}", width - 1)));
         }
         for (at, capacity) in capacities.iter().enumerate() {
-            if capacity < member_bytes && !(at == *lost && spare.is_some()) {
+            if *capacity < partition_at_bytes + member_bytes && !(at == *lost && spare.is_some()) {
                 let which = if at == *lost { "replacement" } else { "member" };
                 let reason = format!("too small: the vdev was made for members of {member_bytes} bytes");
                 return Err(LayoutError::value(which, format!("{capacity} bytes"), reason));

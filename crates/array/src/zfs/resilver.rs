@@ -261,7 +261,7 @@ impl<D: BlockDevice> Resilver<D> {
         self.ask_at(flow, class, is_write, Target { offset_bytes: LABEL_START_BYTES + target.offset_bytes, ..target });
     }
 
-    /// The same at a place of the drive itself.
+    /// The same at a place of the partition.
     pub(super) fn ask_at(&mut self, flow: u32, class: Class, is_write: bool, target: Target) {
         let Target { member, offset_bytes, bytes } = target;
         let asking = self.flows.get_mut(flow);
@@ -278,14 +278,14 @@ impl<D: BlockDevice> Resilver<D> {
         self.issue(member as usize);
     }
 
-    /// A request at a place of the drive itself, past the queue: a flush, or what failed as a part of a larger one.
+    /// A request at a place of the partition, past the queue: a flush, or what failed as a part of a larger one.
     fn ask_drive(&mut self, member: usize, verb: Verb, class: Option<Class>, entry: Entry) {
         let command = self.commands.take(|| Command { entries: Vec::new(), class: None });
         let slot = self.commands.get_mut(command);
         slot.entries.clear();
         slot.entries.push(entry);
         slot.class = class;
-        self.members.submit(member, verb, entry.offset_bytes, entry.bytes, u64::from(command));
+        self.give(member, verb, entry.offset_bytes, entry.bytes, command);
     }
 
     /// Flushes every member that is there.
@@ -312,9 +312,14 @@ impl<D: BlockDevice> Resilver<D> {
             slot.class = Some(issued.class);
             std::mem::swap(&mut slot.entries, &mut taken);
             let verb = if issued.is_write { Verb::Write } else { Verb::Read };
-            self.members.submit(member, verb, issued.offset_bytes, issued.bytes, u64::from(command));
+            self.give(member, verb, issued.offset_bytes, issued.bytes, command);
         }
         self.taken = taken;
+    }
+
+    fn give(&mut self, member: usize, verb: Verb, offset_bytes: u64, bytes: u64, command: u32) {
+        let of_drive_bytes = self.plan.partition_at_bytes + offset_bytes;
+        self.members.submit(member, verb, of_drive_bytes, bytes, u64::from(command));
     }
 
     fn answered(&mut self, done: Done) {

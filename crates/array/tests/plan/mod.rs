@@ -9,6 +9,7 @@ pub fn plan(geometry: Geometry, order: Order) -> Plan {
     Plan {
         geometry,
         member_bytes: 2 * GIB,
+        partition_at_bytes: 0,
         content: Content { record_bytes: 128 << 10, fill: 0.25, run_records: None, files: Files::One },
         lost: 1,
         spare: None,

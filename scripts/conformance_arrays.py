@@ -28,12 +28,11 @@ from drive_digest import drive_digest
 from made_part import put
 from shakedown.analysis.estimate import student
 from shakedown.analysis.kick import judge_patience
+from shakedown.array.like_lab import as_filled_in_lab, like_lab
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
-from shakedown.array.settings import like_lab, parse_md_options, parse_zfs_options
-from shakedown.array.zfs import HealingOrder, ZfsOptions
+from shakedown.array.settings import parse_options
 from shakedown.layouts import ZFS_LAYOUTS
-from shakedown.target.md_options import MdOptions
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TABLE: Final = ROOT / "docs" / "conformance-arrays.csv"
@@ -44,25 +43,6 @@ SCALE: Final = 1000
 # Beside a load md's rebuild takes ten times as long.
 SCALE_MD_LOADED: Final = 4000
 LOAD: Final = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
-# Where ext4 lays the file that the load works on, in MB of the array: first and size, as the lab's requests show.
-USERS_AT_MB: Final = {"raid1": (143, 227), "raid10": (147, 423), "raid5": (153, 634), "raid6": (150, 419)}
-# What filled the array is unmounted and mounted again, and read back, so long before the rebuild, as the lab's requests
-# show: mounted 1.3 to 1.6 s, read 1.0 to 1.1 s before. In the model 1.2 s, of which a drive that is added takes a
-# quarter to load its heads. Before a load it has also run alone for a minute.
-MOUNTED_BEFORE_NS: Final = 950_000_000
-MOUNTED_BEFORE_LOADED_NS: Final = 61_600_000_000
-# Making a filesystem and filling it lets the stripe cache grow: so much is read at once as the lab's rebuilds begin,
-# without and with a load.
-STRIPES: Final = {"raid5": (329, 383), "raid6": (359, 409)}
-GROUP_BYTES: Final = 128 << 20
-# Of the drives, unscaled.
-CAPACITY_BYTES: Final = 4_000_787_030_016
-# The lab's kernel, host adapter and memory, which are no choice of ours.
-LAB_MD: Final = parse_md_options(like_lab("raid5"))
-LAB_ZFS: Final = parse_zfs_options(like_lab("raidz1"))
-# Of a pool: a 64th of what is filled, in whole MiB, and beside a load of the eighth that is not the users' file. How
-# they are written is part of what a pool's case is made from: not made durable one by one.
-FILES_MIB: Final = {"mirror": (6, 1), "raidz1": (19, 2), "raidz2": (20, 2), "draid2": (20, 2)}
 CMR: Final = "wd40efrx"
 SMR: Final = "wd40efax"
 # Which request overtakes which is chance, and on a shingled drive it costs seconds: the mean of so many seeds.
@@ -118,6 +98,7 @@ class Case:
     def made_from(self) -> str:
         """A digest of the order and of the drives."""
         drives = b"".join(drive_digest(name) for name in (CMR, self.new))
+        # How a pool's files are written: not made durable one by one.
         filled = ["durable when unmounted"] if self.is_zfs else []
         load = LOAD if self.load else None
         asked = repr((self.name, self.scale_divisor, self.fill, self.settings, load, *filled)).encode()
@@ -177,60 +158,20 @@ def real(case: Case, work: Path, seed: int) -> dict[str, Any]:
     }
 
 
-def load(case: Case) -> tuple[str | None, float]:
-    """The load and the fill that give the model's array, which has no filesystem, the requests of the real one."""
-    if case.is_zfs:
-        return LOAD if case.load else None, case.fill
-    if not case.load:
-        return None, 1.0
-    first, size = USERS_AT_MB[case.layout]
-    return f"{LOAD}offset={first}m\nsize={size}m\n", 1.0
-
-
-def journal_at_bytes(case: Case) -> int:
-    """Where mke2fs lays the journal: in the block group before the middle one.
-
-    Where sixteen groups keep their bitmaps and inodes in the first (``flex_bg``), and there are so many before the
-    middle, it is the next one: the first that is empty.
-    """
-    lost = {"raid1": case.width - 1, "raid10": case.width // 2, "raid5": 1, "raid6": 2}[case.layout]
-    middle = CAPACITY_BYTES // case.scale_divisor * (case.width - lost) // 2 // GROUP_BYTES
-    return (middle // 16 * 16 + 1 if middle > 16 else middle - 1) * GROUP_BYTES
-
-
-def md_options(case: Case) -> MdOptions:
-    """The lab's host, its filesystem, and what filling that has left."""
-    stripes = STRIPES[case.layout][case.load] if case.layout in STRIPES else None
-    mounted_before_ns = MOUNTED_BEFORE_LOADED_NS if case.load else MOUNTED_BEFORE_NS
-    return replace(
-        LAB_MD, stripe_cache=stripes, journal_at_bytes=journal_at_bytes(case), mounted_before_ns=mounted_before_ns
-    )
-
-
-def zfs_options(case: Case) -> ZfsOptions:
-    """The lab's host, and a pool filled as the lab's is."""
-    draid = (2, 0) if case.layout.startswith("draid") else None
-    order: HealingOrder | None = "sequential" if case.sequential else None
-    return replace(LAB_ZFS, draid=draid, order=order, file_bytes=FILES_MIB[case.layout][case.load] << 20)
-
-
 def modelled(case: Case, seed: int) -> Rebuild:
-    """The same order in the model, on a host like the lab's."""
-    options: MdOptions | ZfsOptions = zfs_options(case) if case.is_zfs else md_options(case)
-    jobs, fill = load(case)
-    return simulate(
-        RebuildOrder(
-            layout=case.layout,
-            members=(f"model:{CMR}",) * case.width,
-            replacement=f"model:{case.new}",
-            fill=fill,
-            load=jobs,
-            scale_divisor=case.scale_divisor,
-            whole=True,
-            options=options,
-            seed=seed,
-        )
+    """The same order in the model, as `--like-lab` has it."""
+    order = RebuildOrder(
+        layout=case.layout,
+        members=(f"model:{CMR}",) * case.width,
+        replacement=f"model:{case.new}",
+        fill=case.fill,
+        load=LOAD if case.load else None,
+        scale_divisor=case.scale_divisor,
+        whole=True,
+        options=parse_options(case.layout, like_lab(case.layout, case.settings)),
+        seed=seed,
     )
+    return simulate(as_filled_in_lab(order))
 
 
 def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from shakedown.array.like_lab import like_lab
 from shakedown.array.order import RebuildOrder, check_order
-from shakedown.array.settings import like_lab, parse_options, refuse_of_models, told_options
+from shakedown.array.settings import parse_options, refuse_of_models, told_options
 from shakedown.errors import UsageError
 
 HUGE = "99999999999999999999"

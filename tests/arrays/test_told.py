@@ -19,8 +19,9 @@ from shakedown.array.capacity import Capacity
 from shakedown.array.cells import Place, cell_of
 from shakedown.array.find import findings
 from shakedown.array.host import cautions
+from shakedown.array.like_lab import like_lab
 from shakedown.array.rebuild import Rebuild, simulate, slowest_of
-from shakedown.array.settings import like_lab, parse_options
+from shakedown.array.settings import parse_options
 from shakedown.array.unsure import OFF_BY, OFF_BY_OF_ZFS, SAMPLED_OFF_BY, unsure
 from shakedown.array.users import users_otherwise
 from shakedown.array.zfs import ZfsOptions

@@ -29,18 +29,6 @@ _ZFS_EXAMPLES: Final = (
 )
 
 
-def like_lab(layout: str, settings: Sequence[str] = ()) -> tuple[str, ...]:
-    """The settings, and what else makes a modelled array's host like the lab's: kernel, host adapter, one processor.
-
-    Of a pool also its memory, a quarter of which is the cache's, and the files that it is filled with.
-    """
-    of_zfs, of_md = ("memory=2GiB", "cache=512MiB", "cores=1"), ("hz=100", "segments=254", "processors=1")
-    given = {each.partition("=")[0] for each in settings}
-    files = () if "run" in given else ("file=auto",)
-    usual = (*of_zfs, *files) if layout in ZFS_LAYOUTS else of_md
-    return (*(each for each in usual if each.partition("=")[0] not in given), *settings)
-
-
 def parse_options(layout: str, settings: Sequence[str]) -> MdOptions | ZfsOptions:
     """What may be set of a layout. Raises UsageError."""
     return (parse_zfs_options if layout in ZFS_LAYOUTS else parse_md_options)(settings)

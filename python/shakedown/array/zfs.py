@@ -18,12 +18,13 @@ class ZfsOptions:
 
     ``run_records`` is how many neighbouring records an aged pool keeps together (None: a fresh pool, filled from its
     beginning), ``file_bytes`` how long the files of a fresh one are, beside a load those behind the users' file (None:
-    all is one file; 0: what ``rebuild`` fills a real pool with, a 64th of it each, in whole MiB). ``draid`` are the data drives of a group and the number of distributed spares, ``spare`` the one
-    that takes the place of the failed drive instead of the replacement. ``order`` is that of a resilver (None: what the
-    release does by itself). ``cache_bytes`` is the most that the cache may have (None: half of the memory),
-    ``core_bytes_per_s`` what one of the ``cores`` verifies and rebuilds (None: more than any drives deliver).
-    ``command_timeout_ns`` is how long the host waits for a drive's answer (None: as Linux does by itself).
-    ``second_failure``: another drive and the nanoseconds after which it fails, too.
+    all is one file; 0: as ``rebuild`` fills a real pool, a 64th in each, in whole MiB). ``draid`` are the data drives
+    of a group and the number of distributed spares, ``spare`` the one that takes the place of the failed drive instead
+    of the replacement. ``order`` is that of a resilver (None: what the release does by itself). ``cache_bytes`` is the
+    most that the cache may have (None: half of the memory), ``core_bytes_per_s`` what one of the ``cores`` verifies and
+    rebuilds (None: more than any drives deliver). ``command_timeout_ns`` is how long the host waits for a drive's
+    answer (None: as Linux does by itself). ``second_failure``: another drive and the nanoseconds after which it fails,
+    too.
     """
 
     record_bytes: int = 128 * 1024

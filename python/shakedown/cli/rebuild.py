@@ -15,11 +15,12 @@ from cyclopts import Parameter
 from shakedown.array.capacity import Capacity
 from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, resume_in_lab, run_rebuild_in_lab
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
+from shakedown.array.like_lab import as_filled_in_lab, like_lab
 from shakedown.array.order import RebuildOrder, State, drive_name, failed_of, members_of
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.rebuild import check_faults, check_order_in_core
 from shakedown.array.run import run_rebuild
-from shakedown.array.settings import like_lab, parse_options
+from shakedown.array.settings import parse_options
 from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
@@ -274,7 +275,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         )
     if options.like_lab and order.arena != "model":
         raise UsageError("`--like-lab` is for modelled drives", hint="leave it out")
-    return order
+    return as_filled_in_lab(order) if options.like_lab else order
 
 
 def _baseline(order: RebuildOrder, target: str | None) -> RebuildOrder | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, NamedTuple, Self
 
 from shakedown.errors import UsageError
 from shakedown.target.settings import between, refuse_of_other_layouts
@@ -47,6 +47,11 @@ class MdOptions:
     def to_core(self) -> dict[str, Any]:
         """As the core takes them."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def or_else(self, other: Self) -> Self:
+        """What is said here, and of the rest what the other one says."""
+        mine = {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
+        return replace(other, **mine)
 
     @property
     def all_copies(self) -> int:

@@ -248,7 +248,9 @@ impl Drive {
     }
 
     fn start_direct(&mut self) -> Choice {
-        let Some(Candidate { index, .. }) = self.nearest_extent() else {
+        // Streams go on for as long as the host likes: what is far from them would wait for their end.
+        let starved = self.starving_since().and_then(|_| self.oldest_extent(|about| about.direct));
+        let Some(index) = starved.or_else(|| self.nearest_extent().map(|next| next.index)) else {
             return Choice::Rest(None);
         };
         let (first, _) = self.surface(&self.buffer.get(index).range);

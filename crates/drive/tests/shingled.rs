@@ -2,7 +2,7 @@
 
 mod rig;
 
-use drive::{BlockDevice, Profile, Truth, Verb};
+use drive::{BlockDevice, Profile, Request, Truth, Verb};
 use rig::{profile, Host, GIB};
 
 const S: u64 = 1_000_000_000;
@@ -278,6 +278,39 @@ fn a_stream_waits_for_the_cleaning_of_its_band() {
     }
     assert_eq!(host.drive.truth().bands_cleaned, 1);
     assert_eq!(host.drive.truth().stream_bytes, 2 << 20);
+}
+
+#[test]
+fn a_stream_that_goes_on_starves_no_flush_of_what_lies_elsewhere() {
+    let profile = profile("wd40efax");
+    let mut host = Host::new(&profile);
+    let mut begun = 0;
+    // The one that goes on fills the memory, and the heads are there.
+    let mut go_on = |host: &mut Host, count: u64| {
+        host.stream(Verb::Write, GIB + (begun << 20), 1 << 20, count);
+        begun += count;
+    };
+    go_on(&mut host, 200);
+    host.stream(Verb::Write, 2000 << 30, 1 << 20, 30);
+    go_on(&mut host, 1);
+    let flushed_at_ns = host.now_ns;
+    host.drive.submit(host.now_ns, Request { tag: 1, verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 });
+    // Of several at a time one always waits for room.
+    let (mut in_flight, mut is_flushed, mut completions) = (0, false, Vec::new());
+    while !is_flushed && begun < 4000 {
+        for tag in in_flight..4 {
+            let offset_bytes = GIB + (begun << 20);
+            let write = Request { tag: 100 + tag, verb: Verb::Write, fua: false, offset_bytes, bytes: 1 << 20 };
+            host.drive.submit(host.now_ns, write);
+            begun += 1;
+        }
+        host.now_ns = host.drive.advance_to_completion(u64::MAX, &mut completions);
+        is_flushed = completions.iter().any(|completion| completion.tag == 1);
+        in_flight = 4 - completions.drain(..).count() as u32;
+    }
+    let took_ns = host.now_ns - flushed_at_ns;
+    let starvation_ns = (profile.queue.starvation_ms * 1e6) as u64;
+    assert!(took_ns < 2 * starvation_ns, "{took_ns}");
 }
 
 /// Fills the cache with durable writes until one waits for a pass; the times of all that follow.

@@ -305,7 +305,7 @@ def test_the_verb_leaves_a_run_that_others_read(
         "/proc/mdstat",
         "question of whole drives",
         "baseline",
-        "The rebuild waits for the replacement",
+        "the replacement, wd40efax",
     ):
         assert word in said
     runs = [read_run(path) for path in (new, used)]
@@ -367,8 +367,18 @@ def test_the_time_is_that_of_who_began_last(shares: list[float], done: float) ->
 @pytest.mark.parametrize(
     ("layout", "expected"),
     [
-        ("raid5", MdOptions(jiffy_ns=10**7, max_segments=254, processors=4)),
-        ("raidz1", ZfsOptions(memory_bytes=2 << 30, cache_bytes=512 << 20, cores=1)),
+        (
+            "raid5",
+            MdOptions(
+                jiffy_ns=10**7,
+                max_segments=254,
+                processors=4,
+                stripe_cache=329,
+                journal_at_bytes=81 << 27,
+                mounted_before_ns=950_000_000,
+            ),
+        ),
+        ("raidz1", ZfsOptions(memory_bytes=2 << 30, cache_bytes=512 << 20, cores=1, file_bytes=0)),
     ],
 )
 def test_a_host_may_be_like_the_labs_but_for_what_is_set(

@@ -33,7 +33,8 @@ class Capacity:
     def of(cls, order: RebuildOrder, capacities: Mapping[str, int]) -> Self:
         """``capacities`` are those of the drives by their names, the new one's, too."""
         member_bytes = order.used_bytes(min(capacities.values()))
-        unused = {name: size - member_bytes for name, size in capacities.items() if size > member_bytes}
+        rooms = {name: order.room_bytes(size) for name, size in capacities.items()}
+        unused = {name: room - member_bytes for name, room in rooms.items() if room > member_bytes}
         drives = {name: order.drives.count(name) for name in unused}
         room_bytes = usable_bytes(order, member_bytes)
         return cls(member_bytes, room_bytes, round(order.fill * room_bytes), unused, drives)

@@ -270,6 +270,10 @@ mod tests {
         let draid2 = pool(Geometry::draid(2, 2, 6, 0, 12).unwrap(), 0.12);
         assert_eq!(draid2.content(), [0, 3, 4, 5, 7, 9]);
         assert_eq!(draid2.own, [[0, 1, 2], [6, 8, 12], [13, 14, 15]]);
+        // Data went back to 4, and two more groups of it ended there.
+        let raidz2 = pool(Geometry::raidz(2, 4, 12).unwrap(), 0.2);
+        assert_eq!((raidz2.content(), raidz2.own[1]), (&[0, 3, 4, 5, 7, 9][..], [6, 8, 10]));
+        assert_eq!(raidz2.own[2], [12, 13, 14]);
     }
 
     /// As a raidz2's lists have it: users' data goes from metaslab 11 to 14, and third copies from 13 to 15.

@@ -48,18 +48,20 @@ pub(super) fn made_bytes(geometry: &Geometry) -> u64 {
 
 /// Metaslabs with the pool's own blocks: of the time when it was made, of the first import and of the second, each of which takes
 /// three.
-pub(super) fn own_metaslabs(content: &[u64], goes_back: bool) -> [Copies; 3] {
-    let mut empty = empty_metaslabs(content, goes_back);
+pub(super) fn own_metaslabs(content: &[u64], groups_back: Option<u64>) -> [Copies; 3] {
+    let mut empty = empty_metaslabs(content, groups_back);
     let mut three = || from_fn(|_| empty.next().expect("numbers do not end"));
     [[0, 1, 2], three(), three()]
 }
 
 /// Metaslabs that are empty once data fills these, in the order in which they are taken (`metaslab_compare`): those that had third
 /// copies while data filled the one before, except the first and the last, and those that were never written to. Where data
-/// `goes_back` to one that had become empty, the third copies do not, and take one more.
-pub(super) fn empty_metaslabs(content: &[u64], goes_back: bool) -> impl Iterator<Item = u64> + '_ {
-    let had_thirds = third_copies(content).take(content.len().saturating_sub(1)).skip(1);
-    let unused = (content.last().copied().unwrap_or(0) + 2 + u64::from(goes_back)).max(3)..;
+/// goes back to one that had become empty, the third copies do not, and take one more; once `groups_back` of data have ended there, the
+/// one before is empty, too (two groups of a raidz2's list; none of a dRAID's, and it is not).
+pub(super) fn empty_metaslabs(content: &[u64], groups_back: Option<u64>) -> impl Iterator<Item = u64> + '_ {
+    let left = content.len() - usize::from(groups_back.unwrap_or(0) == 0 && !content.is_empty());
+    let had_thirds = third_copies(content).take(left).skip(1);
+    let unused = (content.last().copied().unwrap_or(0) + 2 + u64::from(groups_back.is_some())).max(3)..;
     had_thirds.filter(|metaslab| !is_among(content, *metaslab)).chain(unused)
 }
 

@@ -104,8 +104,12 @@ impl Pool {
         let records = all_records.min(metaslabs * records_per_metaslab);
         let indirects = indirects.among(records, records_per_metaslab);
         let filled = Metaslabs::new(metaslabs, records.div_ceil(records_per_metaslab), run_records.is_some());
-        let own = own::own_metaslabs(&filled.content, filled.goes_back());
-        let empty: Vec<u64> = own::empty_metaslabs(&filled.content, filled.goes_back())
+        let groups_back = filled.goes_back().then(|| {
+            let begin = records.saturating_sub(1) / records_per_metaslab * records_per_metaslab;
+            groups.before(records - 1) - groups.before(begin)
+        });
+        let own = own::own_metaslabs(&filled.content, groups_back);
+        let empty: Vec<u64> = own::empty_metaslabs(&filled.content, groups_back)
             .skip(3)
             .take_while(|metaslab| *metaslab < metaslabs)
             .collect();

@@ -215,7 +215,7 @@ def test_the_array_is_named(tmp_path: Path) -> None:
     whole = " ".join(text.split())
     assert "rebuild, raid5 of 3: " in whole
     assert "rebuild, raid6 of 8: " in whole
-    assert "The arrays, their fill, load, faults or the scale differ" in whole
+    assert "these differ, compare with care: the array." in whole
 
 
 def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ def test_rebuilds_that_differ_by_their_seed_alone_are_not_told_to_differ(tmp_pat
     first = ordered("first", 1, 0.5)
     for other, is_same in ((ordered("seed", 2, 0.5), True), (ordered("fill", 1, 0.6), False)):
         compared = compare([first, other])
-        assert ("The arrays, their fill" in compared.to_text()) == (not is_same)
+        assert ("compare with care: fill (50% in [1], 60% in [2])." in compared.to_text()) == (not is_same)
         [group] = compared.to_json()["protocols"]
         assert (group["same_text"], any("compare with care" in note for note in group["notes"])) == (
             is_same,

@@ -36,6 +36,7 @@ from shakedown.result.run_record import ProtocolRecord, RunRecord
 from shakedown.target.arena import Arena
 from shakedown.target.model import is_like_lab
 from shakedown.target.open import open_target
+from shakedown.target.part import part_divisor
 
 
 @dataclass(frozen=True)
@@ -236,6 +237,7 @@ def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) ->
         {protocol.name: found},
         protocol.uses,
         scale_divisor=record.target.scale_divisor,
+        of_twin=part_divisor(record.target.model) > 1,
         failures=record.failures,
         of_array=record.target.is_array,
     )

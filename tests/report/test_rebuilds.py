@@ -127,7 +127,10 @@ def test_a_good_headline_has_what_it_cost_beneath(tmp_path: Path) -> None:
     )
     page = render_page([run])
     assert f"</span></p> <p>{told.beneath}</p>" in " ".join(page.split())
-    assert told.beneath in " ".join(render([run]).split())
+    text = " ".join(render([run]).split())
+    assert "It takes 1.47× longer than the baseline." in text
+    assert text.count("a hardware RAID controller kicks the replacement out") == 1
+    assert "would kick a drive out" not in text, "how it ended says so before"
     for name, ratio in (("same", 1.001), ("shorter", 0.7)):
         plain = outcome(rebuilt(tmp_path / name, COMPLETE, ratio=ratio))
         assert plain is not None
@@ -156,7 +159,10 @@ def test_faults_that_were_ordered_are_no_prediction(tmp_path: Path) -> None:
     (runs[1].path / "run.json").write_bytes(record.to_json())
     runs[1] = read_run(runs[1].path)
     assert told_apart([run.record for run in runs]) == ["no faults", f"faults: {faults}"]
-    for shown in (render([runs[1]]), compare(runs).to_text(), re.sub(r"<[^>]*>", " ", render_page([runs[1]]))):
+    compared = " ".join(compare(runs).to_text().split())
+    assert compared.count(faults) == 2, "in its name, and as what differs"
+    assert "Its faults were ordered, not predicted." in compared
+    for shown in (render([runs[1]]), re.sub(r"<[^>]*>", " ", render_page([runs[1]]))):
         assert f"Faults that were ordered, not predicted: {faults}." in " ".join(shown.split())
     overview = render_page(runs).partition("<article")[0]
     assert f"raid5 of 3, faults: {faults}</a>" in overview
@@ -240,6 +246,24 @@ def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Pa
     assert '"Longest command of any drive">30 s, drive 1</td>' in table
     assert f'<h1 id="c2">{name}: raid6 of 8</h1>' in rest
     assert "All rebuilds" not in render_page([runs[0]])
+
+
+def test_faults_and_near_misses_are_told_once_each(tmp_path: Path) -> None:
+    """Of several rebuilds that differ by their faults, their names tell these already."""
+    runs = []
+    for place in "12":
+        run = rebuilt(tmp_path / place, COMPLETE, kicked="close", elsewhere=False, limit_ms=30_000)
+        parameters = run.record.parameters | {"faults": f"drive {place} gone from the beginning on"}
+        runs.append(Run(run.path, run.record.model_copy(update={"parameters": parameters})))
+    told = " ".join(render(runs).split())
+    verdict = told.partition("VERDICT")[2].partition("REBUILD:")[0]
+    page = re.sub(r"<[^>]*>", " ", render_page(runs).partition("<main")[2])
+    for text in (told, " ".join(page.split())):
+        assert text.count("A near miss:") == 2
+        assert "Faults that were ordered" not in text
+        assert text.count("Its faults were ordered, not predicted.") == 2
+    assert [verdict.count(f"drive {place} gone from") for place in "12"] == [1, 1]
+    assert "Faults that were ordered, not predicted: drive 1 gone" in " ".join(render(runs[:1]).split())
 
 
 def test_a_caution_stands_beside_the_verdict(tmp_path: Path) -> None:

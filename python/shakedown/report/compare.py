@@ -73,7 +73,7 @@ class Comparison:
             "format_version": FORMAT_VERSION,
             "runs": list(self.names),
             "outcomes": [
-                told and {"status": told.status, "headline": told.headline, "sentences": list(told.sentences)}
+                told and {"status": told.status, "headline": told.headline, "sentences": [told.ended(), *told.sentences[1:]]}
                 for told in self.outcomes
             ],
             "protocols": [
@@ -101,8 +101,8 @@ class Comparison:
         """Tables for people; ends with a newline."""
         legend = [wrap(f"{_label(number)} {name}", "", "    ") for number, name in enumerate(self.names)]
         told = [
-            wrap(f"{_label(number)} {each.headline} {' '.join(each.sentences)}", "", "    ")
-            for number, each in enumerate(self.outcomes)
+            wrap(" ".join([_label(number), each.headline, each.ended(name), *each.sentences[1:]]), "", "    ")
+            for number, (name, each) in enumerate(zip(self.names, self.outcomes, strict=True))
             if each
         ]
         parts = ["\n".join(lines) for lines in (legend, told) if lines]

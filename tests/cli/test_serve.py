@@ -10,7 +10,7 @@ import pytest
 
 from cli.test_contract import needs_core
 from shakedown.data import profile_path
-from shakedown.target.part import part_model
+from shakedown.result.part import part_model
 
 pytestmark = needs_core
 

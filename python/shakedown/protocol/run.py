@@ -36,7 +36,7 @@ from shakedown.result.run_record import ProtocolRecord, RunRecord, StepRecord
 from shakedown.target.arena import Arena
 from shakedown.target.model import is_like_lab
 from shakedown.target.open import open_target
-from shakedown.target.part import part_divisor
+from shakedown.result.part import part_divisor
 
 
 @dataclass(frozen=True)

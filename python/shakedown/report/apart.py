@@ -7,7 +7,7 @@ from typing import Final
 
 from shakedown.result.run_record import RunRecord
 
-_USERS: Final = ("rebuild-load", "load-alone")
+USERS: Final = ("rebuild-load", "load-alone")
 """The steps of a rebuild whose job is that of its users."""
 
 
@@ -31,7 +31,7 @@ def _named(key: str, value: str | None) -> str:
 
 def _ordered(record: RunRecord) -> dict[str, str]:
     """Options by name; of a rebuild the load of its users as well, which only its steps have."""
-    loads = [in_a_line(step.job) for step in record.steps if step.name in _USERS and step.job]
+    loads = [in_a_line(step.job) for step in record.steps if step.name in USERS and step.job]
     size = {} if record.size_bytes is None else {"size": str(record.size_bytes)}
     return record.parameters | size | ({"load": loads[0]} if loads else {})
 

@@ -13,7 +13,7 @@ from shakedown.analysis.verdict import Reason, Verdict, judge
 from shakedown.report import words
 from shakedown.report.published import Comparison, beside
 from shakedown.result.folder import Run
-from shakedown.target.part import part_divisor
+from shakedown.result.part import part_divisor
 from shakedown.units import format_size
 
 Side = Literal["candidate", "baseline"]

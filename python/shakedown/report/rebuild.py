@@ -86,6 +86,8 @@ def _heading(run: Run) -> str:
     lines = [f"REBUILD: {record.protocol.title}", *who, *([words.MODELLED] if record.is_modelled else [])]
     if "set" in record.parameters:
         lines.append(f"Set: {record.parameters['set']}.")
+    if "load" in record.parameters:
+        lines.append(f"Load beside it: {record.parameters['load']}.")
     if "faults" in record.parameters:
         lines.append(ordered_faults(record.parameters["faults"]))
     if record.scale_divisor > 1:

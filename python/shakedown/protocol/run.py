@@ -24,6 +24,7 @@ from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedEr
 from shakedown.protocol.caveats import caveats
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.protocol.in_lab import LabOrder, is_of_lab, run_again_in_lab, run_in_lab
+from shakedown.protocol.larger_part import hold_of, told_of_larger_part
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.plan import places_bytes, plan_of
 from shakedown.protocol.play import Listener, play
@@ -207,6 +208,7 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
         # Of a step that the baseline has not played there is nothing to stand beside.
         is_played = baseline is not None and any(each.name == spec.step for each in _played(baseline.record))
         found += findings([spec], played.loads, other if is_played else None)
+    found = told_of_larger_part(found, hold_of(conditions), record.scale_divisor)
     if baseline is not None:
         found = beside(baseline.record.target, found)
     verdict = _verdict(protocol, record, found)

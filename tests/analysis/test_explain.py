@@ -11,7 +11,7 @@ from shakedown.analysis.explain.limiter import Proof, isolate, prove
 from shakedown.analysis.explain.load import Load, Measured, parse_measured
 from shakedown.analysis.explain.reason import reason
 from shakedown.errors import UsageError
-from shakedown.report.explain import explain_text
+from shakedown.report.explain import explain_document, explain_text
 
 SLOW_DRIVE = RuleOfThumb(50, 95e6)
 """R066, R446."""
@@ -212,7 +212,7 @@ def test_a_full_link_is_named() -> None:
     ("figure", "limiter", "says"),
     [
         ("3500 IOPS", "link", "97.5 % of what it allows."),
-        ("3700 IOPS", "link", "103 % of what it allows, which is not better known than that."),
+        ("3700 IOPS", "link", "103 % of what it allows, more than all of it: this ceiling is an estimate, and may be 6 % too low."),
         ("4000 IOPS", "impossible", "This cannot be: it is 1.11 times what the link allows."),
         ("100000 IOPS", "impossible", "the host's own cache answered, or a figure is wrong"),
     ],
@@ -240,9 +240,32 @@ def test_drives_that_were_gone_past_do_not_limit() -> None:
     box = Box(Layout("raidz1", 4, record_bytes=4096), SLOW_DRIVE)
     within, past = (proof(f"4KiB 100R 100rand depth 16 = {iops} IOPS", box) for iops in (232, 326))
     assert (within.limiter, past.limiter) == ("drives", "elsewhere")
-    assert "116 % of what RAIDZ1 of 4 allows them, which is not better known" in " ".join(within.statements)
+    assert "116 % of what RAIDZ1 of 4 allows them, more than all of it: this ceiling" in " ".join(within.statements)
     assert "1.63 times what the drives can" in " ".join(past.statements)
     assert "The drives limit" not in " ".join(past.statements)
+
+
+@pytest.mark.parametrize("kind", ["raid1", "mirror"])
+def test_a_stream_may_be_read_from_all_copies(kind: str) -> None:
+    """The ceiling is of one of them: whether the others or a cache did the rest, nobody can tell up to their sum."""
+    box = Box(Layout(kind, 2), SLOW_DRIVE)
+    within, past = (proof(f"1MiB 100R 0rand = {rate} MB/s", box) for rate in (160, 250))
+    assert (within.limiter, past.limiter) == ("unknown", "elsewhere")
+    told = " ".join(within.statements)
+    assert "1.68 times what one drive of each 2 that hold the same streams" in told
+    assert "never reached them" not in told
+    assert "never reached them" in " ".join(past.statements)
+    assert "one of each 2 that hold the same" in reason(box, within.measured.load, within.ceilings["drives"])
+    written = proof("1MiB 0R 0rand = 160 MB/s", box)
+    assert written.limiter == "elsewhere"
+    assert "hold the same" not in reason(box, written.measured.load, written.ceilings["drives"])
+
+
+@pytest.mark.parametrize(("depth", "is_assumed"), [("", True), (" depth 1", False)])
+def test_a_depth_that_is_assumed_is_told(depth: str, is_assumed: bool) -> None:
+    found = proof(f"8KiB 100R 100rand{depth} = 48 IOPS")
+    assert ("1 outstanding (assumed: no depth was given)" in " ".join(explain_text(IX4, [found], [], []).split())) == is_assumed
+    assert explain_document(IX4, [found], [], [])["loads"][0]["outstanding_is_assumed"] == is_assumed
 
 
 @pytest.mark.parametrize(("depth", "busy"), [(1, 1), (3, 3), (4, 4), (64, 4)])

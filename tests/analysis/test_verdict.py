@@ -411,4 +411,8 @@ def test_nothing_is_concluded_from_a_smaller_drive(evidence: dict[str, list[Find
     assert {use.status for use in verdict.uses} == {verdict.status} == {"inconclusive"}
     for scaled, whole in zip(verdict.uses, judge(evidence).uses, strict=True):
         assert scaled.reasons[0].headline == "measured on 1/100 of the drive"
+        assert scaled.reasons[0].facts == "run it on the whole one, without `--scale`"
         assert scaled.reasons[1:] == whole.reasons
+    for twin in judge(evidence, scale_divisor=100, of_twin=True).uses:
+        assert "--scale" not in twin.reasons[0].facts
+        assert "this is the twin of a part of it" in twin.reasons[0].facts

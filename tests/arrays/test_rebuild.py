@@ -296,6 +296,7 @@ def test_the_verb_leaves_a_run_that_others_read(
     assert {each["kind"] for each in document["run"]["findings"]} >= {
         "rebuild-time",
         "rebuild-time-ratio",
+        "worst-latency-ratio",
         "bottleneck",
     }
     verb("raid5", IRONWOLF, options=replace(small, state="used", out=used))

@@ -10,7 +10,7 @@ import pytest
 from shakedown.array import run
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
-from shakedown.array.users import longest_wait, rewritten
+from shakedown.array.users import longest_wait, rewritten, told_users
 from shakedown.array.zfs import ZfsOptions
 from shakedown.report.compare import compare
 from shakedown.target.md_options import MdOptions
@@ -69,3 +69,20 @@ def test_what_users_rewrite_is_told_where_less_is_resilvered_for_it() -> None:
     [told] = rewritten(order("mirror"), [less], [done])
     assert "need not be resilvered" in told
     assert rewritten(order("raid1"), [less], [done]) == ()
+
+
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [
+        (None, ""),
+        ("[a]\nrw=randread\nbs=4k", "a: 4.0 KiB, 100 % reads, 100 % random, 1 outstanding"),
+        (
+            "[global]\nbs=8k\n[a]\nrw=randrw\nrwmixread=70\niodepth=4\nthinktime=20ms\n[b]\nrw=write\nrate_iops=50",
+            "a: 8.0 KiB, 70 % reads, 100 % random, 4 outstanding, a pause of 20 ms after each; "
+            "b: 8.0 KiB, 0 % reads, 0 % random, 1 outstanding, 50 requests a second at the most",
+        ),
+        ("[a]\nrw=randread\nbsrange=4k-64k", "a: rw=randread bsrange=4k-64k"),
+    ],
+)
+def test_a_job_is_told_in_words(job: str | None, told: str) -> None:
+    assert told_users(job) == told

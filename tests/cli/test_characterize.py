@@ -12,6 +12,7 @@ from characterize.blind import small
 from serving import shakedown
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
+from shakedown.data import list_profiles, profile_path
 from shakedown.errors import EnvironmentFailure, UsageError
 
 pytestmark = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
@@ -48,6 +49,8 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         (("nbd+unix:///tmp/no.sock", "--scale", "1/100"), "`--scale` makes modelled drives smaller"),
         (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read in it: No such file"),
         (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
+        (("model:wd40efax", "-o", "full"), "`full` exists and is not a profile"),
+        (("model:wd40efax", "-o", "full/something"), "`full/something` exists and is not a profile"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
@@ -58,6 +61,11 @@ def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], message: str, t
     assert message in answer.stderr
     assert "hint:" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("name", list_profiles())
+def test_every_profile_of_ours_may_be_replaced(name: str) -> None:
+    assert verb._is_profile(profile_path(name).read_bytes()[:4096])
 
 
 def test_a_run_that_was_killed_goes_on_with_what_it_measured(tmp_path: Path) -> None:

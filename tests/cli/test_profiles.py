@@ -78,6 +78,7 @@ def test_one_is_made_and_used(tmp_path: Path) -> None:
         ({"outer_rate": "210"}, "`210` is not a rate of data"),
         ({"outer_rate": "210GB/s"}, "no hard drive sustains `210GB/s`"),
         ({"outer_rate": "0MB/s"}, "no hard drive sustains `0MB/s`"),
+        ({"self_test": "0s"}, "no self-test takes `0s`"),
         ({"heads": 0}, "a drive of 0 heads is none"),
         ({"cache": "1MiB"}, "dram.write_bytes"),
         ({"seek": "0.1ms"}, "mechanics.seek_average_ms"),

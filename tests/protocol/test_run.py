@@ -279,7 +279,7 @@ def test_the_baseline_is_run_first_and_compared(tmp_path: Path, opens: Opened) -
     assert [finding.kind for finding in done.record.findings] == [
         "throughput",
         "throughput-ratio",
-        *3 * ["worst-latency"],
+        *3 * ["worst-latency", "worst-latency-ratio"],
     ]
     assert [finding.kind for finding in done.baseline.record.findings] == ["throughput", *3 * ["worst-latency"]]
 

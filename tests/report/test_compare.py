@@ -35,8 +35,18 @@ def test_a_protocol_that_differs_is_said_aloud(tmp_path: Path) -> None:
     assert "compare with care" not in compare([read_run(path) for path in paths]).to_text()
     record.write_text(record.read_text().replace('"span": "100%"', '"span": "50%"'))
     text = compare([read_run(path) for path in paths]).to_text()
-    assert "compare with care" in text
+    assert "these differ, compare with care: span (100% in [1], 50% in [2])." in text
     assert text.index("compare with care") < text.index("throughput")  # before the figures that it is about
+
+
+def test_a_text_that_differs_is_named_and_not_shown(tmp_path: Path) -> None:
+    runs = [read_run(synthetic.day(tmp_path / name, None)) for name in ("a", "b")]
+    protocol = runs[1].record.protocol.model_copy(update={"sha256": "other"})
+    details = runs[1].record.target.details | {"scale_divisor": "100"}
+    scaled = runs[1].record.target.model_copy(update={"details": details})
+    runs[1] = replace(runs[1], record=runs[1].record.model_copy(update={"protocol": protocol, "target": scaled}))
+    whole = " ".join(compare(runs).to_text().split())
+    assert "compare with care: the text of the protocol; scale (whole in [1], 1/100 in [2])." in whole
 
 
 def test_a_run_beside_itself_is_refused(runs: list[Run]) -> None:

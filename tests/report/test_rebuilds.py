@@ -127,7 +127,10 @@ def test_a_good_headline_has_what_it_cost_beneath(tmp_path: Path) -> None:
     )
     page = render_page([run])
     assert f"</span></p> <p>{told.beneath}</p>" in " ".join(page.split())
-    assert told.beneath in " ".join(render([run]).split())
+    text = " ".join(render([run]).split())
+    assert "It takes 1.47× longer than the baseline." in text
+    assert text.count("a hardware RAID controller kicks the replacement out") == 1
+    assert "would kick a drive out" not in text, "how it ended says so before"
     for name, ratio in (("same", 1.001), ("shorter", 0.7)):
         plain = outcome(rebuilt(tmp_path / name, COMPLETE, ratio=ratio))
         assert plain is not None
@@ -156,7 +159,10 @@ def test_faults_that_were_ordered_are_no_prediction(tmp_path: Path) -> None:
     (runs[1].path / "run.json").write_bytes(record.to_json())
     runs[1] = read_run(runs[1].path)
     assert told_apart([run.record for run in runs]) == ["no faults", f"faults: {faults}"]
-    for shown in (render([runs[1]]), compare(runs).to_text(), re.sub(r"<[^>]*>", " ", render_page([runs[1]]))):
+    compared = " ".join(compare(runs).to_text().split())
+    assert compared.count(faults) == 2, "in its name, and as what differs"
+    assert "Its faults were ordered, not predicted." in compared
+    for shown in (render([runs[1]]), re.sub(r"<[^>]*>", " ", render_page([runs[1]]))):
         assert f"Faults that were ordered, not predicted: {faults}." in " ".join(shown.split())
     overview = render_page(runs).partition("<article")[0]
     assert f"raid5 of 3, faults: {faults}</a>" in overview
@@ -215,7 +221,7 @@ def test_the_array_is_named(tmp_path: Path) -> None:
     whole = " ".join(text.split())
     assert "rebuild, raid5 of 3: " in whole
     assert "rebuild, raid6 of 8: " in whole
-    assert "The arrays, their fill, load, faults or the scale differ" in whole
+    assert "these differ, compare with care: the array." in whole
 
 
 def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Path) -> None:
@@ -240,6 +246,24 @@ def test_several_rebuilds_are_told_apart_and_begin_with_an_overview(tmp_path: Pa
     assert '"Longest command of any drive">30 s, drive 1</td>' in table
     assert f'<h1 id="c2">{name}: raid6 of 8</h1>' in rest
     assert "All rebuilds" not in render_page([runs[0]])
+
+
+def test_faults_and_near_misses_are_told_once_each(tmp_path: Path) -> None:
+    """Of several rebuilds that differ by their faults, their names tell these already."""
+    runs = []
+    for place in "12":
+        run = rebuilt(tmp_path / place, COMPLETE, kicked="close", elsewhere=False, limit_ms=30_000)
+        parameters = run.record.parameters | {"faults": f"drive {place} gone from the beginning on"}
+        runs.append(Run(run.path, run.record.model_copy(update={"parameters": parameters})))
+    told = " ".join(render(runs).split())
+    verdict = told.partition("VERDICT")[2].partition("REBUILD:")[0]
+    page = re.sub(r"<[^>]*>", " ", render_page(runs).partition("<main")[2])
+    for text in (told, " ".join(page.split())):
+        assert text.count("A near miss:") == 2
+        assert "Faults that were ordered" not in text
+        assert text.count("Its faults were ordered, not predicted.") == 2
+    assert [verdict.count(f"drive {place} gone from") for place in "12"] == [1, 1]
+    assert "Faults that were ordered, not predicted: drive 1 gone" in " ".join(render(runs[:1]).split())
 
 
 def test_a_caution_stands_beside_the_verdict(tmp_path: Path) -> None:
@@ -389,7 +413,7 @@ def test_rebuilds_that_differ_by_their_seed_alone_are_not_told_to_differ(tmp_pat
     first = ordered("first", 1, 0.5)
     for other, is_same in ((ordered("seed", 2, 0.5), True), (ordered("fill", 1, 0.6), False)):
         compared = compare([first, other])
-        assert ("The arrays, their fill" in compared.to_text()) == (not is_same)
+        assert ("compare with care: fill (50% in [1], 60% in [2])." in compared.to_text()) == (not is_same)
         [group] = compared.to_json()["protocols"]
         assert (group["same_text"], any("compare with care" in note for note in group["notes"])) == (
             is_same,

@@ -72,6 +72,7 @@ def judge(
     uses: Iterable[Use] = USES,
     *,
     scale_divisor: int = 1,
+    of_twin: bool = False,
     failures: Sequence[Failure] = (),
     unfinished: Collection[str] = (),
     of_array: bool = False,
@@ -80,13 +81,14 @@ def judge(
 
     ``unfinished`` are the protocols of which no run came to its end: to let one do so tells more.
     Of an array no rule is asked that is of single drives.
-    Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed.
+    Of a drive ``scale_divisor`` times smaller than the one it stands for nothing is concluded but that it failed;
+    ``of_twin`` if it is so small because it is the twin of a part of a drive.
     """
     rules = [rule for rule in RULES if rule.of_arrays or not of_array]
     asked = [use for use in uses if use in USES_OF_ARRAYS or not of_array]
     judged = tuple(_judge_use(use, rules, findings_by_protocol, unfinished) for use in asked)
     if scale_divisor > 1:
-        judged = tuple(_in_doubt(use, scale_divisor) for use in judged)
+        judged = tuple(_in_doubt(use, scale_divisor, of_twin=of_twin) for use in judged)
     if failures:
         judged = tuple(_failed(use, failures) for use in judged)
     return Verdict(status=_overall([use.status for use in judged]), uses=judged)
@@ -104,12 +106,13 @@ def _failed(judged: UseVerdict, failures: Sequence[Failure]) -> UseVerdict:
     return UseVerdict(use=judged.use, status="fail", reasons=(reason, *judged.reasons))
 
 
-def _in_doubt(judged: UseVerdict, scale_divisor: int) -> UseVerdict:
+def _in_doubt(judged: UseVerdict, scale_divisor: int, *, of_twin: bool) -> UseVerdict:
+    twin = "this is the twin of a part of it: run it on the drive itself, or on the twin of a whole one"
     doubt = Reason(
         status="inconclusive",
         findings=(),
         headline=f"measured on 1/{scale_divisor} of the drive",
-        facts="run it on the whole one, without `--scale`",
+        facts=twin if of_twin else "run it on the whole one, without `--scale`",
         why="with the drive its cache, its backlog and its recovery shrink, but the limits are those of whole drives",
     )
     return UseVerdict(use=judged.use, status="inconclusive", reasons=(doubt, *judged.reasons))

@@ -67,6 +67,7 @@ _RATIOS: Final[dict[FindingKind, FindingKind]] = {
     "rebuild-time": "rebuild-time-ratio",
     "throughput": "throughput-ratio",
     "latency": "latency-ratio",
+    "worst-latency": "worst-latency-ratio",
 }
 
 

@@ -18,6 +18,7 @@ from shakedown.array.find import ALONE, LOAD, REBUILD
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
 from shakedown.array.settings import told_options
+from shakedown.array.users import told_users
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.result.answers import ANSWERS_NAME
 from shakedown.result.atomic import replace_file
@@ -103,7 +104,11 @@ def keep(
 
 def _parameters(order: RebuildOrder) -> dict[str, str]:
     """What tells one rebuild of an array from another, as far as it is not as usual."""
-    told = {"set": ", ".join(told_options(order.options)), "faults": told_faults(order.faults)}
+    told = {
+        "set": ", ".join(told_options(order.options)),
+        "faults": told_faults(order.faults),
+        "load": told_users(order.load),
+    }
     return {"state": order.state} | {name: value for name, value in told.items() if value}
 
 

@@ -8,14 +8,36 @@ from typing import Final
 
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild
-from shakedown.tools.fio.job import parse_job
-from shakedown.units import format_two_sizes
+from shakedown.protocol.measured import load_of, pace_of
+from shakedown.tools.fio.job import Section, parse_fio_time_ns, parse_job
+from shakedown.units import format_duration, format_two_sizes
 
 _ENDS: Final = {"runtime": "0", "number_ios": "0", "io_size": "0", "loops": "1"}
 """What ends a job, and with which value it does not; `size` does, too, but says first where the job works."""
 
 _ALIKE: Final = 0.01
 """What two resilvers fill less apart than this is as much."""
+
+
+_NS_PER_US: Final = 1000
+_PACES: Final = {"rate_iops": "{} requests a second at the most", "rate": "{} bytes a second at the most"}
+
+
+def told_users(job: str | None) -> str:
+    """What each user does: ``reader: 8.0 KiB, 70 % reads, 100 % random, 4 outstanding``; empty without any."""
+    return "; ".join(f"{section.name}: {_asked(section)}" for section in (parse_job(job, "load") if job else ()))
+
+
+def _asked(section: Section) -> str:
+    load, pace = load_of(section), pace_of(section)
+    # Of requests of several sizes the options themselves tell most.
+    told = str(load) if load else " ".join(f"{each.name}={each.value}" for each in section.options)
+    if pace is None or load is None:
+        return told
+    name, value = pace
+    if name == "thinktime":
+        return f"{told}, a pause of {format_duration(parse_fio_time_ns(value, _NS_PER_US))} after each"
+    return f"{told}, {_PACES[name].format(value)}"
 
 
 def users_otherwise(order: RebuildOrder) -> Iterator[str]:

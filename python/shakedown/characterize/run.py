@@ -26,7 +26,7 @@ from shakedown.result.identity import Identity
 from shakedown.target.arena import Arena
 from shakedown.target.model import ModelArena
 from shakedown.target.open import open_target
-from shakedown.target.part import part_model
+from shakedown.result.part import part_model
 
 PROFILE_NAME: Final = "twin.toml"
 LOGS_NAME: Final = "logs"

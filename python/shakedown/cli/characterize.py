@@ -18,7 +18,7 @@ from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
-from shakedown.cli.own_file import refuse_no_folder
+from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.device.disk.facts import Consent
@@ -82,9 +82,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     """
     order, folder, before = _order(target, options)
     if options.output is not None:  # before hours have passed
-        refuse_no_folder(options.output)
-        if options.output.exists() and not options.output.is_file():
-            raise UsageError(f"`{options.output}` is no file", hint="give `-o` the name of the profile to write")
+        refuse_other_file(options.output, _is_profile, "a profile", "give `-o` another name for the profile to write")
     consent = Consent(options.destroy_data_on, options.allow_signature)
     try:
         outcome = measure(order, folder, consent, _teller(quiet=options.quiet), before)
@@ -114,6 +112,12 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         print(f"error: what was found makes no twin: {outcome.refusal}", file=sys.stderr)
         print(f"hint: all of it is in {twin}; mend or complete it by what you know of the drive", file=sys.stderr)
     return status
+
+
+def _is_profile(head: bytes) -> bool:
+    """Whether a file begins as profiles do: what they say of themselves, after comments; an earlier twin, mostly."""
+    keys = [line.partition(b"=")[0].strip() for line in head.splitlines() if line and not line.startswith(b"#")]
+    return keys[:1] == [b"format_version"] and b"[identity]" in keys
 
 
 def _way_on(folder: Path, options: CharacterizeOptions) -> str:

@@ -19,7 +19,7 @@ from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.real_time import HINT, ahead_of_others, keep_in_memory
-from shakedown.target.modelled import profile_refusal
+from shakedown.target.modelled import profile_part, profile_refusal
 from shakedown.target.profile import read_profile
 from shakedown.units import format_duration
 
@@ -70,7 +70,8 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
     divisor = parse_scale(options.scale)
     with terminated_as_interrupted(unignored=True), ahead_of_others() as first:
         keep_in_memory()
-        report = _serve(path, divisor, options, _announcer(target, options, divisor, first=first))
+        whole = divisor * profile_part(read_profile(path))
+        report = _serve(path, divisor, options, _announcer(target, options, whole, first=first))
     if options.json:
         order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
         print_document("serve", order | {"report": report})
@@ -103,7 +104,7 @@ def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Cal
 
 
 def _announcer(target: str, options: ServeOptions, divisor: int, *, first: bool) -> Callable[[], None]:
-    """What says on standard error what is served, how well it keeps its times, and how to try it."""
+    """What says on standard error what is served, which part of a whole drive it is, how well it keeps its times, and how to try it."""
     size = "" if divisor == 1 else f" at 1/{divisor} of its size"
     uri = f"nbd+unix:///?socket={options.nbd}"
     job = "--rw=randwrite --bs=4k --iodepth=8 --size=64M"

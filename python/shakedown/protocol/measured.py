@@ -44,8 +44,8 @@ def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
     if run.record.protocol.name == "rebuild" and any(step.name == "rebuild-load" for step in run.record.steps):
         yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."
     for step in run.record.steps:
-        if paced := next(filter(None, map(_paced_by, _sections(step))), ""):
-            yield f"`{run.path}`, {step.name}: `{paced}` sets its pace, which is no limit of the box: it is left out."
+        if paced := next(filter(None, map(pace_of, sections_of(step))), None):
+            yield f"`{run.path}`, {step.name}: `{paced[0]}` sets its pace, which is no limit of the box: it is left out."
     if "missing" in run.record.target.details.get("drives", ""):
         yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
 
@@ -64,13 +64,13 @@ def _array_of(run: Run) -> tuple[str, int] | None:
 
 
 def _measured(run: Run, step: StepRecord) -> Measured | None:
-    sections = _sections(step)
+    sections = sections_of(step)
     whole = Series.of(run.loads, step.name)
     series = whole.loaded
     if len(sections) != 1 or not series.requests.sum():
         return None
-    load = _load(sections[0])
-    if load is None or _paced_by(sections[0]):
+    load = load_of(sections[0])
+    if load is None or pace_of(sections[0]):
         return None
     seconds = float(series.duration_s.sum())
     waited = float(whole.waited_s.sum()) / float(whole.timed.sum()) if whole.timed.sum() else None
@@ -85,19 +85,25 @@ def _stated(run: Run) -> tuple[str, ...] | None:
     return tuple(f"{name}={value}" for name, value in target.details.items() if name in BOX_SETTINGS)
 
 
-def _sections(step: StepRecord) -> tuple[Section, ...]:
+def sections_of(step: StepRecord) -> tuple[Section, ...]:
+    """The jobs of a step; none of one that plays no load."""
     try:
         return tuple(parse_job(step.job, step.name)) if step.job else ()
     except UsageError:  # no job of a load: a rebuild's step
         return ()
 
 
-def _paced_by(section: Section) -> str:
-    """The option with which the host itself waits between requests; empty where it asks as fast as it is answered."""
-    return next((name for name in ("thinktime", "rate_iops", "rate") if section.last(name, "0").strip("0,")), "")
+def pace_of(section: Section) -> tuple[str, str] | None:
+    """The option, with its value, by which the host itself waits between requests.
+
+    None where it asks as fast as it is answered.
+    """
+    given = ((name, section.last(name, "0")) for name in ("thinktime", "rate_iops", "rate"))
+    return next((each for each in given if each[1].strip("0,")), None)
 
 
-def _load(section: Section) -> Load | None:
+def load_of(section: Section) -> Load | None:
+    """What a section asks for, None where its requests are of several sizes or trim."""
     pattern = section.last("rw", "read").split(":")[0]
     size = section.last("bs", "4k")
     if "trim" in pattern or "," in size or any(section.last(each) for each in ("bsrange", "bssplit")):

@@ -24,6 +24,7 @@ from shakedown.errors import EnvironmentFailure, Interrupted, Planned, RefusedEr
 from shakedown.protocol.caveats import caveats
 from shakedown.protocol.environment import describe_environment, shakedown_version
 from shakedown.protocol.in_lab import LabOrder, is_of_lab, run_again_in_lab, run_in_lab
+from shakedown.protocol.larger_part import hold_of, told_of_larger_part
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.plan import places_bytes, plan_of
 from shakedown.protocol.play import Listener, play
@@ -32,10 +33,11 @@ from shakedown.protocol.schema import Protocol
 from shakedown.protocol.yardstick import beside
 from shakedown.result.folder import BASELINE_NAME, RUN_BEGAN, Run, RunFolder, read_record, read_run
 from shakedown.result.identity import Identity
-from shakedown.result.run_record import ProtocolRecord, RunRecord
+from shakedown.result.run_record import ProtocolRecord, RunRecord, StepRecord
 from shakedown.target.arena import Arena
 from shakedown.target.model import is_like_lab
 from shakedown.target.open import open_target
+from shakedown.result.part import part_divisor
 
 
 @dataclass(frozen=True)
@@ -202,11 +204,19 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
     other = None if baseline is None else baseline.loads
     places = (_places_bytes(record), {} if baseline is None else _places_bytes(baseline.record))
     found = findings(_asked(protocol, record), played.loads, other, conditions, places)
+    for spec in _other_latencies(protocol, record):
+        # Of a step that the baseline has not played there is nothing to stand beside.
+        is_played = baseline is not None and any(each.name == spec.step for each in _played(baseline.record))
+        found += findings([spec], played.loads, other if is_played else None)
+    found = told_of_larger_part(found, hold_of(conditions), record.scale_divisor)
     if baseline is not None:
         found = beside(baseline.record.target, found)
-    found += findings(_other_latencies(protocol, record), played.loads)
     verdict = _verdict(protocol, record, found)
     return record.model_copy(update={"findings": tuple(found), "verdict": verdict})
+
+
+def _played(record: RunRecord) -> list[StepRecord]:
+    return [step for step in record.steps if step.job is not None and step.ended_because != "skipped"]
 
 
 def _places_bytes(record: RunRecord) -> dict[str, int]:
@@ -224,8 +234,8 @@ def _asked(protocol: Protocol, record: RunRecord) -> list[FindingSpec]:
 def _other_latencies(protocol: Protocol, record: RunRecord) -> Iterator[FindingSpec]:
     """Of a run that is judged the longest request of each step: in whichever it is, who waits for it loses patience."""
     asked = {spec.step for spec in protocol.findings if spec.kind == "worst-latency"}
-    for step in record.steps if protocol.uses else ():
-        if step.job is not None and step.ended_because != "skipped" and step.name not in asked:
+    for step in _played(record) if protocol.uses else ():
+        if step.name not in asked:
             yield FindingSpec(kind="worst-latency", step=step.name)
 
 
@@ -236,6 +246,7 @@ def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) ->
         {protocol.name: found},
         protocol.uses,
         scale_divisor=record.target.scale_divisor,
+        of_twin=part_divisor(record.target.model) > 1,
         failures=record.failures,
         of_array=record.target.is_array,
     )

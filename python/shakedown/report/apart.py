@@ -7,7 +7,7 @@ from typing import Final
 
 from shakedown.result.run_record import RunRecord
 
-_USERS: Final = ("rebuild-load", "load-alone")
+USERS: Final = ("rebuild-load", "load-alone")
 """The steps of a rebuild whose job is that of its users."""
 
 
@@ -31,12 +31,12 @@ def _named(key: str, value: str | None) -> str:
 
 def _ordered(record: RunRecord) -> dict[str, str]:
     """Options by name; of a rebuild the load of its users as well, which only its steps have."""
-    loads = [_in_a_line(step.job) for step in record.steps if step.name in _USERS and step.job]
+    loads = [in_a_line(step.job) for step in record.steps if step.name in USERS and step.job]
     size = {} if record.size_bytes is None else {"size": str(record.size_bytes)}
     return record.parameters | size | ({"load": loads[0]} if loads else {})
 
 
-def _in_a_line(job: str) -> str:
+def in_a_line(job: str) -> str:
     """The options of a job without blanks and comments, and the names of its sections where it has several."""
     lines = [line.strip() for line in job.splitlines()]
     lines = [line for line in lines if line and line[0] not in "#;"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,12 +11,12 @@ from shakedown.errors import UsageError
 from shakedown.layouts import ZFS_LAYOUTS
 from shakedown.report import words
 from shakedown.report.apart import told_apart
+from shakedown.report.differing import differences
 from shakedown.report.figures import spread
 from shakedown.report.outcome import Outcome, outcome
 from shakedown.report.plain_text import WIDTH, table, wrap
 from shakedown.report.rebuild import answers_of
 from shakedown.result.folder import Run
-from shakedown.result.run_record import ProtocolRecord
 
 FORMAT_VERSION: Final = 1
 
@@ -75,7 +73,7 @@ class Comparison:
             "format_version": FORMAT_VERSION,
             "runs": list(self.names),
             "outcomes": [
-                told and {"status": told.status, "headline": told.headline, "sentences": list(told.sentences)}
+                told and {"status": told.status, "headline": told.headline, "sentences": [told.ended(), *told.sentences[1:]]}
                 for told in self.outcomes
             ],
             "protocols": [
@@ -103,8 +101,8 @@ class Comparison:
         """Tables for people; ends with a newline."""
         legend = [wrap(f"{_label(number)} {name}", "", "    ") for number, name in enumerate(self.names)]
         told = [
-            wrap(f"{_label(number)} {each.headline} {' '.join(each.sentences)}", "", "    ")
-            for number, each in enumerate(self.outcomes)
+            wrap(" ".join([_label(number), each.headline, each.ended(name), *each.sentences[1:]]), "", "    ")
+            for number, (name, each) in enumerate(zip(self.names, self.outcomes, strict=True))
             if each
         ]
         parts = ["\n".join(lines) for lines in (legend, told) if lines]
@@ -192,27 +190,11 @@ def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
         row = [findings.get((step, kind)) for findings in found]
         if sum(finding is not None for finding in row) > 1:
             lines.append(Line(step, kind, tuple(_cell(finding, row[0]) for finding in row)))
-    texts = {
-        (_text(record.protocol), record.target.scale_divisor, *sorted(record.parameters.items()))
-        for record in (sides[number].record for number in numbers)
-    }
-    notes = [_differing(protocol)] if len(texts) > 1 else []
+    records = [sides[number].record for number in numbers]
+    differing = differences(records, [_label(number) for number in numbers])
+    notes = [f"these differ, compare with care: {'; '.join(differing)}."] if differing else []
     notes += [_USERS_APART] if _has_users_of_both([sides[number] for number in numbers]) else []
-    return Group(protocol, tuple(numbers), len(texts) == 1, tuple(lines), tuple(notes))
-
-
-def _text(protocol: ProtocolRecord) -> str:
-    """What tells whether two runs did the same: of a rebuild all of its order but the seed, of others their text."""
-    if protocol.name == "rebuild":
-        with suppress(ValueError):
-            order = json.loads(protocol.text)
-            return json.dumps({name: value for name, value in order.items() if name != "seed"}, sort_keys=True)
-    return protocol.sha256
-
-
-def _differing(protocol: str) -> str:
-    what = "The arrays, their fill, load, faults" if protocol == "rebuild" else "The text, the parameters"
-    return f"{what} or the scale differ: compare with care."
+    return Group(protocol, tuple(numbers), not differing, tuple(lines), tuple(notes))
 
 
 _USERS_APART: Final = (

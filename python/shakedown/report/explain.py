@@ -59,7 +59,8 @@ def _figure(iops: float | None) -> str:
 
 
 def _paragraph(box: Box, proof: Proof) -> Iterator[str]:
-    yield wrap(f"{proof.measured.name}: {proof.measured.load}")
+    assumed = " (assumed: no depth was given)" if proof.measured.depth_is_assumed else ""
+    yield wrap(f"{proof.measured.name}: {proof.measured.load}{assumed}")
     most = max(proof.measured.iops, *(each.iops for part, each in proof.ceilings.items() if part != "round trip"))
     rows = [("measured", proof.measured.iops), *((_NAMES[part], each.iops) for part, each in proof.ceilings.items())]
     block = proof.measured.load.block_bytes
@@ -96,6 +97,7 @@ def _entry(box: Box, proof: Proof) -> dict[str, Any]:
         "read_share": load.read_share,
         "random_share": load.random_share,
         "outstanding": load.outstanding,
+        "outstanding_is_assumed": proof.measured.depth_is_assumed,
         "iops": proof.measured.iops,
         "mib_per_s": proof.measured.bytes_per_s / 2**20,
         "ceilings": [

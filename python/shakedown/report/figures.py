@@ -13,6 +13,7 @@ from shakedown.analysis.verdict import Reason, Verdict, judge
 from shakedown.report import words
 from shakedown.report.published import Comparison, beside
 from shakedown.result.folder import Run
+from shakedown.result.part import part_divisor
 from shakedown.units import format_size
 
 Side = Literal["candidate", "baseline"]
@@ -141,6 +142,7 @@ class Candidate:
             evidence,
             [use for use in USES if use in bearing],
             scale_divisor=scale_divisor,
+            of_twin=part_divisor(records[0].target.model) > 1,
             failures=[failure for record in records for failure in record.failures],
             unfinished=evidence.keys() - {record.protocol.name for record in records if record.status == "complete"},
             of_array=self.is_array,

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from shakedown.errors import UsageError
-from shakedown.report import sweep, words
+from shakedown.report import method, sweep, words
 from shakedown.report.figures import candidates, figures, highlights
 from shakedown.report.outcome import outcome
 from shakedown.report.overview import endings, overview, side_by_side
@@ -56,6 +56,7 @@ def render_page(runs: Sequence[Run]) -> str:
     )
     environment.globals |= {
         "words": words,
+        "method": method,
         "figures": figures,
         "highlights": highlights,
         "endings": endings,

@@ -36,7 +36,7 @@ class Outcome:
     """``headline`` in capitals where it is bad news; sentences, the first of which says how it ended.
 
     ``beneath`` is what a good headline leaves out: that it took longer than the baseline, who would kick a drive,
-    and who nearly did.
+    and who nearly did; ``longer`` is the first of these, which no sentence tells. ``faults`` were ordered.
     """
 
     status: Status
@@ -45,6 +45,15 @@ class Outcome:
     tables: tuple[ToldTable, ...]
     seeds: int
     beneath: str = ""
+    longer: str = ""
+    faults: str = ""
+
+    def ended(self, beside: str = "") -> str:
+        """How it ended, and the faults that were ordered; of those that are told ``beside`` it only that they were."""
+        if not self.faults:
+            return self.sentences[0]
+        told = "Its faults were ordered, not predicted." if self.faults in beside else ordered_faults(self.faults)
+        return f"{self.sentences[0]} {told}"
 
 
 def outcome(run: Run) -> Outcome | None:
@@ -66,20 +75,23 @@ def outcome(run: Run) -> Outcome | None:
     if not is_whole and status == "pass":
         status = "inconclusive"
     ended = " ".join([duration.text, *((*_kicks(kicked), *near_misses(judged)) if is_whole else ())])
-    if "faults" in run.record.parameters:
-        ended += f" {ordered_faults(run.record)}"
     sentences = (ended, *_why(found), *_felt(found), *baseline_news(run))
-    beneath = _beneath(run, judged if is_whole else ()) if not bad_news(duration) else ""
-    return Outcome(status, headline, sentences, tables, int(duration.evidence.get("seeds", 1)), beneath)
+    longer = _longer(run) if not bad_news(duration) else ""
+    beneath = " ".join(filter(None, (longer, _narrowly(judged if is_whole and not bad_news(duration) else ()))))
+    seeds, faults = int(duration.evidence.get("seeds", 1)), run.record.parameters.get("faults", "")
+    return Outcome(status, headline, sentences, tables, seeds, beneath, longer, faults)
 
 
-def _beneath(run: Run, judged: Sequence[dict[str, Any]]) -> str:
+def _longer(run: Run) -> str:
     ratio = next((each.value for each in run.record.findings if each.kind == "rebuild-time-ratio"), None)
-    told = []
     if ratio and ratio > 1 and (longer := words.times("rebuild-time", ratio)) != words.times("rebuild-time", 1):
-        told.append(f"It takes {longer} than the baseline.")
+        return f"It takes {longer} than the baseline."
+    return ""
+
+
+def _narrowly(judged: Sequence[dict[str, Any]]) -> str:
     elsewhere = [as_subject(each) for each in judged if each["kicked"] == "yes" and is_elsewhere(each)]
-    told += [f"In another box {who} would kick a drive out." for who in dict.fromkeys(elsewhere)]
+    told = [f"In another box {who} would kick a drive out." for who in dict.fromkeys(elsewhere)]
     close = [as_subject(each) for each in judged if is_near_miss(each)]
     told += [f"A command came close to what {who} puts up with." for who in dict.fromkeys(close)]
     return " ".join(told)

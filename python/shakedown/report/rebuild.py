@@ -70,9 +70,10 @@ def baseline_news(run: Run) -> tuple[str, ...]:
 def told_tables(run: Run) -> tuple[ToldTable, ...]:
     """How each seed ended, who would be kicked, and the estimates beside the truth.
 
+    Without the sentences on kicks and near misses: how it ended tells them, and this stands beside it.
     Raises UsageError where it is no rebuild.
     """
-    return tuple(each for each in (seeds_table(run), _patience(run), _estimates(run)) if each is not None)
+    return tuple(each for each in (seeds_table(run), _patience(run, in_full=False), _estimates(run)) if each is not None)
 
 
 def _heading(run: Run) -> str:
@@ -85,8 +86,10 @@ def _heading(run: Run) -> str:
     lines = [f"REBUILD: {record.protocol.title}", *who, *([words.MODELLED] if record.is_modelled else [])]
     if "set" in record.parameters:
         lines.append(f"Set: {record.parameters['set']}.")
+    if "load" in record.parameters:
+        lines.append(f"Load beside it: {record.parameters['load']}.")
     if "faults" in record.parameters:
-        lines.append(ordered_faults(record))
+        lines.append(ordered_faults(record.parameters["faults"]))
     if record.scale_divisor > 1:
         lines.append(
             f"Scaled down by {record.scale_divisor}: what takes as long as a drive is large takes so many times less, "
@@ -97,9 +100,9 @@ def _heading(run: Run) -> str:
     return "\n".join(wrap(line, "") for line in lines)
 
 
-def ordered_faults(record: RunRecord) -> str:
+def ordered_faults(faults: str) -> str:
     """Beside whatever fails of them: they are no prediction."""
-    return f"Faults that were ordered, not predicted: {record.parameters['faults']}."
+    return f"Faults that were ordered, not predicted: {faults}."
 
 
 def _put_in(record: RunRecord) -> str:
@@ -228,8 +231,8 @@ def _estimates(run: Run) -> ToldTable | None:
     return ToldTable((shown, "says is left", "is left"), rows) if rows else None
 
 
-def _patience(run: Run) -> ToldTable | None:
-    """Who would lose patience with the drive that is filled; and with which of the others, if any."""
+def _patience(run: Run, *, in_full: bool = True) -> ToldTable | None:
+    """Who would lose patience with the drive that is filled; ``in_full`` also with which of the others, if any."""
     judged = answers_of(run)["patience"]
     if run.record.scale_divisor > 1 or not judged:
         return None  # the heading says why
@@ -239,7 +242,8 @@ def _patience(run: Run) -> ToldTable | None:
     ours = sorted((each for each in judged if each.get("member") == first.get("member")), key=is_elsewhere)
     rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _verdict(each)) for each in ours)
     head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
-    return ToldTable(head, rows, (*_instead(ours), *near_misses(ours), *_others(judged[len(ours) :])))
+    told = (*near_misses(ours), *_others(judged[len(ours) :])) if in_full else ()
+    return ToldTable(head, rows, (*_instead(ours), *told))
 
 
 def _verdict(judged: dict[str, Any]) -> str:

@@ -61,8 +61,8 @@ def _verdict(candidate: Candidate) -> str:
             said = f"{_MARKS[reason.status]} {words.sentence(reason.headline)}{facts}{names}"
             lines.append(wrap(said, _INDENT * 2, _INDENT * 3))
     for of, told in endings(candidate):
-        lines.append(wrap(f"{of and f'{of}: '}{told.headline} {told.sentences[0]}", _INDENT))
-        lines += [wrap(told.beneath, _INDENT)] if told.beneath else []
+        lines.append(wrap(f"{of and f'{of}: '}{told.headline} {told.ended(of)}", _INDENT))
+        lines += [wrap(told.longer, _INDENT)] if told.longer else []
     if not candidate.verdict.uses and len(lines) == 1:
         lines.append(wrap(candidate.unjudged, _INDENT))
     return "\n".join(lines)

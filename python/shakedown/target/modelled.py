@@ -8,7 +8,7 @@ from pathlib import Path
 from shakedown import _core
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
-from shakedown.target.part import part_divisor
+from shakedown.result.part import part_divisor
 from shakedown.target.profile import WHAT_IT_MAY_SAY, read_profile
 from shakedown.toml import parse_toml
 from shakedown.units import format_size

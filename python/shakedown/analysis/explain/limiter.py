@@ -15,7 +15,7 @@ from shakedown.units import format_size
 Limiter = Literal["drives", "link", "round trip", "elsewhere", "unknown", "impossible"]
 
 TOUCHED: Final = 0.8
-"""From this share of a ceiling on, that part is what limits: its figures are not better known than that."""
+"""From this share of a ceiling on, that part is what limits: a ceiling is an estimate, and known to about a fifth."""
 
 NEAR: Final = 0.5
 """From here on, if no other part comes half as near."""
@@ -63,15 +63,19 @@ def prove(box: Box, measured: Measured) -> Proof:
     if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
         limiter = "unknown"
     statements = [_gone_past(part, used[part]) for part in used if part in past]
+    if past == {"drives"} and _may_be_of_all_copies(box, measured.load, used["drives"]):
+        # What limits besides, the link perhaps, is told as ever.
+        statements = [_of_all_copies(box, used["drives"], found["drives"])]
+        limiter = "unknown" if limiter == "elsewhere" else limiter
     if limiter == "impossible":
         statements = statements[-1:]  # what it says of the drives is no news of them
     else:
         statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
-        statements.append(
-            _of_the_limiter(box, measured, {part: used[part] for part in used if part not in past}, limiter, sure=sure)
-            if limiter != "unknown"
-            else _of_what_is_unknown(measured.load, found)
-        )
+        if limiter != "unknown":
+            near = {part: used[part] for part in used if part not in past}
+            statements.append(_of_the_limiter(box, measured, near, limiter, sure=sure))
+        elif not past:
+            statements.append(_of_what_is_unknown(measured.load, found))
         statements += _of_the_record(box, measured.load, limiter)
     statements += _of_the_queue(measured)
     return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
@@ -105,6 +109,21 @@ def _gone_past(part: Part, share: float) -> str:
     return (
         f"This cannot be: it is {figure(share)} times what the {part} allows. It never came out of the box: the host's"
         " own cache answered, or a figure is wrong. So it says nothing about the box."
+    )
+
+
+def _may_be_of_all_copies(box: Box, load: Load, share: float) -> bool:
+    """Whether a stream of reads is no more than all drives that hold the same do together: the ceiling is of one."""
+    reads_alone = load.read_share == 1 and not load.random_share
+    return reads_alone and share <= box.layout.copies * _NOT_PAST["drives"]
+
+
+def _of_all_copies(box: Box, share: float, drives: Ceiling) -> str:
+    copies = box.layout.copies
+    return (
+        f"It is {figure(share)} times what one drive of each {copies} that hold the same streams, the ceiling here."
+        f" Several streams, or ZFS, may read from all of them, up to {figure(drives.iops * copies)} requests/s: whether"
+        " it was that or a cache, this figure does not tell."
     )
 
 
@@ -202,10 +221,10 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         seeks = used["heads"] <= CACHED and _seeks(box, measured.load)
         share = max(used["heads"] if seeks else 0, used["drives"])
         best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
-        told = f"drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share)}."
+        told = f"drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share, 'drives')}."
     else:
-        share = used["link" if limiter == "link" else "round trip"]
-        told = f"{limiter} limits: {_percent(share)} of what it allows{_as_known(share)}."
+        part: Part = "link" if limiter == "link" else "round trip"
+        told = f"{limiter} limits: {_percent(used[part])} of what it allows{_as_known(used[part], part)}."
     return f"The {told}" if sure else f"Most likely the {told}{_of_others(limiter, measured, used)}"
 
 
@@ -285,5 +304,10 @@ def _percent(share: float) -> str:
     return f"{figure(share * 100)} %"
 
 
-def _as_known(share: float) -> str:
-    return ", which is not better known than that" if share > 1 else ""
+def _as_known(share: float, part: Part) -> str:
+    """Why more than all of a ceiling is no contradiction."""
+    if share <= 1:
+        return ""
+    return f", more than all of it: this ceiling is an estimate, and may be {_NOT_PAST[part] - 1:.0%} too low".replace(
+        "%", " %"
+    )

@@ -11,6 +11,7 @@ from shakedown.units import NS_PER_S, format_size, parse_duration_ns, parse_size
 
 DEFAULT_OUTSTANDING: Final = 1
 
+_DEPTH: Final = re.compile(r"\bdepth\s+(\d+)\b", re.IGNORECASE)
 _EXAMPLE: Final = "write it like `8KiB 65R 60rand depth 64 = 89 IOPS` or `32KiB 100R 0rand = 55 MiB/s`"
 
 
@@ -41,6 +42,7 @@ class Measured:
     """What a box did under a load: requests per second, and how long they took if that was told.
 
     ``stated`` is all that a modelled box has around its drives, as it was ordered; None of one that is real.
+    ``depth_is_assumed``: who typed it in said nothing of how many requests were outstanding.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Measured:
     iops: float
     mean_s: float | None = None
     stated: tuple[str, ...] | None = None
+    depth_is_assumed: bool = False
 
     @property
     def bytes_per_s(self) -> float:
@@ -67,7 +70,13 @@ def parse_measured(text: str) -> Measured:
     load = _load(left, text)
     iops = _figure(right, load.block_bytes, text)
     mean = re.search(r"mean\s+([\d.]+\s*[a-z]+)", right)
-    return Measured(name.strip() or left.strip(), load, iops, parse_duration_ns(mean[1]) / NS_PER_S if mean else None)
+    return Measured(
+        name.strip() or left.strip(),
+        load,
+        iops,
+        parse_duration_ns(mean[1]) / NS_PER_S if mean else None,
+        depth_is_assumed=_DEPTH.search(left) is None,
+    )
 
 
 def _load(left: str, text: str) -> Load:
@@ -75,7 +84,7 @@ def _load(left: str, text: str) -> Load:
     size = re.match(r"(\d+(?:\.\d+)?\s*[KMG]i?B?)\b", words, re.IGNORECASE)
     reads = re.search(r"(\d+(?:\.\d+)?)\s*%?\s*R(?:eads?)?\b", words, re.IGNORECASE)
     random = re.search(r"(\d+(?:\.\d+)?)\s*%?\s*rand(?:om)?\b", words, re.IGNORECASE)
-    depth = re.search(r"\bdepth\s+(\d+)\b", words, re.IGNORECASE)
+    depth = _DEPTH.search(words)
     for found, what in ((size, "no size of a request"), (reads, "no share of reads"), (random, "no random share")):
         if found is None:
             raise UsageError(f"`{text}`: {what}", hint=_EXAMPLE)

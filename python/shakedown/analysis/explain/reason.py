@@ -41,6 +41,8 @@ def _of_a_record(layout: Layout, load: Load) -> str:
 
 def _of_the_drives(box: Box, load: Load, ceiling: Drives) -> str:
     told = f"streams at {box.layout.data_drives} x {box.drive.stream_bytes_per_s / 1e6:.3g} MB/s"
+    if load.read_share and load.random_share < 1 and box.layout.copies > 1:
+        told += f", one of each {box.layout.copies} that hold the same"
     if ceiling.queues:
         depth, each = ceiling.queues
         random = f"{load.random_share:.0%} random".replace("%", " %")

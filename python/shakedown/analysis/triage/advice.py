@@ -30,6 +30,8 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
     disk = episode.drive.letter or ("nvmeX" if episode.drive.is_nvme else "sdX")
     port = (re.sub(r"\D.*", "", episode.drive.port[3:]) if episode.drive.port else "") or "PORT"
     kind, consequences, is_nvme = judgement.kind, set(judgement.consequences), episode.drive.is_nvme
+    if kind == "adapter-log":
+        return (_look_behind(),)
     if episode.drive.is_adapter:
         return (_seat(episode.drive.title), _without_aspm())
     advice: list[Advice] = []
@@ -101,6 +103,15 @@ def _seat(adapter: str) -> Advice:
     return Advice(
         "Reseat the adapter, try another slot, or do without the riser; the errors of its link then do not come again.",
         f"lspci -vv -s {address}  # DevSta, UESta, CESta: what its link has met",
+        NOTHING,
+    )
+
+
+def _look_behind() -> Advice:
+    return Advice(
+        "See which of the drives behind the adapter has errors: attribute 199 counts those of cable and backplane, a"
+        " drive's own log its others.",
+        "for disk in /dev/sd?; do echo $disk; smartctl -x $disk | grep -iE 'crc|^Error|pending'; done",
         NOTHING,
     )
 

@@ -15,7 +15,7 @@ MOST_DRIVES: Final = 2048
 """More than a machine has; of a log that names more, those not heard of for longest are forgotten."""
 
 _INQUIRY_CHARACTERS: Final = 16
-_ADAPTER: Final = re.compile(r"(?!nvme)\S+ [0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.\d$")
+_ADAPTER: Final = re.compile(r"(?!nvme)\S+ [0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.\d$|mpt[23]sas(?:_cm)?\d+$")
 _DISK: Final = re.compile(r"(?:sd[a-z]+|nvme\d+(?:n\d+)?|vd[a-z]+|hd[a-z]|mmcblk\d+)$")
 
 
@@ -71,7 +71,7 @@ class Drive:
 
     @property
     def is_adapter(self) -> bool:
-        """Whether it is the adapter on PCI Express behind which drives are, and none itself."""
+        """Whether it is the adapter (``ahci 0000:01:00.0``, ``mpt3sas_cm0``) behind which drives are, and none itself."""
         return any(_ADAPTER.match(name) for name in self.names)
 
     @property

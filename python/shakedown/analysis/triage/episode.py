@@ -27,10 +27,10 @@ _OF_LINK: Final[frozenset[What]] = frozenset({"bus-error", "link-dropped"})
 
 OPENING: Final[frozenset[What]] = frozenset({
     "exception", *TIMEOUTS, "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
-    "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
+    "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost", "flush-failed",
     "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
     "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io", "pcie-corrected", "pcie-error", "pcie-fatal",
-    "usb-reset",
+    "usb-reset", "adapter-log",
 })  # fmt: skip
 """Signs that begin an episode. A reset, a model or a link speed is told on ordinary days as well."""
 
@@ -48,6 +48,8 @@ class Episode:
     end_s: float | None = None
     counts: Counter[What] = field(default_factory=Counter)
     commands: Counter[str] = field(default_factory=Counter)
+    adapter_codes: Counter[str] = field(default_factory=Counter)
+    """What its firmware logged: the part that speaks, and its code in two hexadecimal digits, ``112``."""
     kicks: Counter[str] = field(default_factory=Counter)
     """How often md expelled it, by who says so."""
     sectors: set[int] = field(default_factory=set)
@@ -73,7 +75,9 @@ class Episode:
         self._clock(clock, time_s)
         if sign.what == "speed-limited" and (gbps := re.match(r"\d+(?:\.\d+)?", sign.note)):
             self.slowest_gbps = min(float(gbps[0]), self.slowest_gbps or float(gbps[0]))
-        if sign.what == "command" and (sign.note in self.commands or len(self.commands) < MOST_SECTORS):
+        if sign.what == "adapter-log":
+            self.adapter_codes[sign.note] += 1
+        elif sign.what == "command" and (sign.note in self.commands or len(self.commands) < MOST_SECTORS):
             self.commands[sign.note] += 1
         elif sign.note.isdecimal() and len(self.sectors) < MOST_SECTORS:
             self.sectors.add(int(sign.note[:20]))
@@ -120,6 +124,7 @@ class Episode:
         self.kicks += other.kicks
         self._count_kicks()
         self.commands += other.commands
+        self.adapter_codes += other.adapter_codes
         self.sectors |= other.sectors
         self.was_gone |= other.was_gone
         self.is_gone |= other.is_gone
@@ -136,7 +141,7 @@ class Episode:
     @property
     def writes(self) -> bool:
         """Whether commands that write failed; drives that are shingled stall on those."""
-        return any(name.upper().startswith(("WRITE", "FLUSH", "SYNCHRONIZE")) for name in self.commands)
+        return self.counts["flush-failed"] > 0 or any(name.upper().startswith(("WRITE", "FLUSH", "SYNCHRONIZE")) for name in self.commands)
 
     def _clock(self, clock: Clock | None, time_s: float | None) -> None:
         if time_s is None or (self.clock is not None and clock != self.clock):

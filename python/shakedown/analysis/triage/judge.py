@@ -11,7 +11,7 @@ from shakedown.units import NS_PER_S, format_duration
 
 Kind = Literal[
     "shingled-stall", "shingled-refusal", "command-timeout", "link", "unreadable-sectors", "failing", "drive-gone",
-    "gone-and-back", "unplugged", "device-error", "array", "stall",
+    "gone-and-back", "unplugged", "device-error", "adapter-log", "flush-failed", "array", "stall",
 ]  # fmt: skip
 Grade = Literal["harmless", "unclear", "unsafe", "dying"]
 GRADES: Final[tuple[Grade, ...]] = ("harmless", "unclear", "unsafe", "dying")
@@ -33,6 +33,8 @@ TITLES: Final[dict[Kind, str]] = {
     "gone-and-back": "the drive was gone and came back",
     "unplugged": "the drive was unplugged",
     "device-error": "the drive refused commands",
+    "adapter-log": "the adapter logged something",
+    "flush-failed": "the drive's cache was not written out",
     "array": "errors above the drive",
     "stall": "something waited long",
 }
@@ -40,6 +42,7 @@ TITLES: Final[dict[Kind, str]] = {
 _CONSEQUENCES: Final[dict[What, tuple[str, Grade]]] = {
     "io-error": ("an I/O error reached what was above the drive", "unsafe"),
     "write-lost": ("writes were lost", "unsafe"),
+    "flush-failed": ("a flush of the drive's cache failed", "unclear"),
     "fs-error": ("a file system reported errors", "unsafe"),
     "read-only": ("a file system was made read-only", "unsafe"),
     "md-kicked": ("md expelled it from its array", "unsafe"),
@@ -78,8 +81,9 @@ def judge(episode: Episode, shingled: bool | None) -> Judgement:
     kind, grade, text = _cause(episode, shingled)
     consequences = tuple(what for what in _CONSEQUENCES if episode.counts[what])
     worst = max([grade, *(_CONSEQUENCES[what][1] for what in consequences)], key=GRADES.index)
-    if kind == "unplugged" and set(consequences) <= {"io-error"}:
-        worst = "unclear" if consequences else grade
+    if kind == "unplugged" and set(consequences) <= {"io-error", "flush-failed"}:
+        # A flush that fails once the disk is pulled is told of each one, used or not.
+        worst = "unclear" if "io-error" in consequences else grade
     in_c = not episode.drive.is_nvme and (
         kind in ("shingled-stall", "command-timeout", "unreadable-sectors")
         or (kind == "gone-and-back" and episode.longest_absence_s <= SHINGLED_ABSENCE_S)
@@ -126,10 +130,43 @@ def _unexplained(episode: Episode) -> _Cause:
     if seen["exception"] or seen["device-error"] or seen["queueing-off"]:
         text = "The drive refused commands; often one that it does not know, which is harmless. `smartctl -x` tells."
         return "device-error", "unclear", text
+    if seen["adapter-log"]:
+        return "adapter-log", "unclear", _adapter_log(episode)
+    if seen["flush-failed"]:
+        text = (
+            "A flush of its cache failed, as the kernel asks for one when it shuts down, sleeps, or lets go of a disk:"
+            " what it had taken and not yet written may be lost. Why, this line does not say."
+        )
+        return "flush-failed", "unclear", text
     if episode.drive.names != [""]:
         text = "The log has the consequences and not their cause: look at the lines before."
         return "array", "unclear", text
     return "stall", "unclear", "Something waited long for a device. Alone that says nothing about which, or why."
+
+
+_ADAPTER_CODES: Final = {
+    "111": "reset",
+    "112": "abort",
+    "113": "request given back before it was begun",
+    "114": "request given back that had been begun",
+}
+"""Of the protocol layer, 1, which is the way to the drives: `PL_LOGINFO_CODE_` of drivers/message/fusion/lsi/mpi_log_sas.h."""
+
+
+_PARTS: Final = {"0": "own processor", "1": "protocol layer", "2": "RAID"}
+
+
+def _adapter_log(episode: Episode) -> str:
+    """What is known of the codes, and that the line names no drive."""
+    told = ", ".join(
+        f"{_ADAPTER_CODES[code]} ({count})" if code in _ADAPTER_CODES else f"code 0x{code[1:]} of its {_PARTS.get(code[0], 'part ' + code[0])} ({count})"
+        for code, count in episode.adapter_codes.most_common(4)
+    )
+    return (
+        f"Its firmware logged: {told}. Such a line says neither of which drive it speaks nor whether that is at fault:"
+        " a slow or failing drive, a cable or backplane, power, or a command that a drive does not know. What the log"
+        " says of drives at that time tells more."
+    )
 
 
 def _usb(episode: Episode) -> str:

@@ -1,7 +1,7 @@
 """What single lines of the kernel, md, ZFS and smartd say about a drive: the only place that knows their words.
 
 Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c, sd.c and
-virtio_scsi.c, drivers/usb/storage/uas.c, drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/raid5.c and
+virtio_scsi.c, drivers/scsi/mpt3sas/mpt3sas_base.c (`_base_sas_log_info`), drivers/usb/storage/uas.c, drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/raid5.c and
 raid1.c, drivers/nvme/host/pci.c;
 OpenZFS module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
 """
@@ -18,11 +18,11 @@ What = Literal[
     # how a drive behaves
     "exception", "frozen", "timeout", "timeout-abort", "timeout-result", "timeout-request", "command", "bus-error",
     "link-dropped", "speed-limited", "speed", "reset", "usb-reset", "pcie-corrected", "pcie-error", "pcie-fatal",
-    "no-answer",
+    "no-answer", "adapter-log",
     "media-error", "hardware-error", "address-not-found", "device-error", "gave-up", "link-down", "unplugged",
     "recovered", "queueing-off", "smart-pending", "smart-failing",
     # what it did to those above it
-    "io-error", "write-lost", "fs-error", "read-only", "hung-task", "md-kicked", "md-corrected", "md-uncorrectable",
+    "io-error", "write-lost", "flush-failed", "fs-error", "read-only", "hung-task", "md-kicked", "md-corrected", "md-uncorrectable",
     "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
 ]  # fmt: skip
 
@@ -30,7 +30,7 @@ What = Literal[
 class Sign(NamedTuple):
     """One thing one line says. ``who`` is as the line calls it (``ata3``, ``2:0:0:0``, ``sdc``), empty if it does not.
 
-    ``note`` is a model, another name, a command, a sector, a speed, how a device was given up, or who says so, by
+    ``note`` is a model, another name, a command, originator and code of an adapter's log (``112``), a sector, a speed, how a device was given up, or who says so, by
     ``what``.
     """
 
@@ -41,7 +41,7 @@ class Sign(NamedTuple):
 
 INTERESTING: Final = re.compile(
     rb"ata\d|\bsd \d|scsi|I/O error|error, dev |usb|uas|nvme|md/|md: |mdadm|zed|zio |Pool '|smartd|blocked for"
-    rb'|PCIe Bus Error|AER: |EXT4|XFS|BTRFS|lost |Linux version|-- |^\[[A-Z +]|"MESSAGE" ?: ?\[|Direct-Access'
+    rb'|PCIe Bus Error|AER: |mpt\dsas|EXT4|XFS|BTRFS|lost |Linux version|-- |^\[[A-Z +]|"MESSAGE" ?: ?\[|Direct-Access'
 )
 """Only lines with one of these, as bytes, need to be read: most of a long log has none."""
 
@@ -159,8 +159,14 @@ _SCSI_SIGNS: Final = _compiled(
 )
 
 
+# `sd_sync_cache`: at a shutdown, before sleep, and when the disk is taken away.
+_FLUSH_FAILED: Final = re.compile(r"Synchronize Cache\(1[06]\) failed: ")
+
+
 def _scsi(who: str, text: str) -> Iterator[Sign]:
     """What the SCSI disk driver and the host adapters say of an address."""
+    if _FLUSH_FAILED.match(text):
+        yield Sign("flush-failed", who)
     for what, pattern in _SCSI_SIGNS:
         found = pattern.search(text)
         if found:
@@ -203,6 +209,7 @@ _OTHER_SIGNS: Final = _compiled(
     ("zfs-io", r"zio pool=\S+ vdev=(\S+) error=\d+"),
     ("zfs-suspended", r".*Pool '([^']{1,255})' has encountered an uncorrectable I/O failure"),
     ("hung-task", r"INFO: task (\S{1,40}?):\d+ blocked for more than"),
+    ("adapter-log", r"(mpt[23]sas(?:_cm)?\d+): log_info\(0x3([0-9a-f]{3})[0-9a-f]{4}\): +originator\("),
     ("timeout-abort", r"nvme (nvme\d+): .*timeout, aborting"),
     ("timeout", r"nvme (nvme\d+): I/O (?:tag )?\d+.* timeout"),
     ("pcie-corrected", _PCIE_ERROR + r"Correct(?:ed|able),"),

@@ -123,12 +123,17 @@ def _rate(text: str) -> int:
     return rate
 
 
+_IN_MINUTES: Final = "`smartctl -c` says it in minutes: --self-test 701min"
+
+
 def _self_test_s(text: str, capacity: str, capacity_bytes: int) -> float:
     seconds = parse_duration_ns(text) / NS_PER_S
-    mean = capacity_bytes / seconds if seconds else float("inf")
+    if not seconds:
+        raise UsageError(f"no self-test takes `{text}`", hint=_IN_MINUTES)
+    mean = capacity_bytes / seconds
     if not _SLOWEST / 2 <= mean <= _FASTEST / 2:
         told = f"{capacity} in {text} are {mean / 1e6:.3g} MB/s, which no hard drive reads on average"
-        raise UsageError(told, hint="`smartctl -c` says it in minutes: --self-test 701min")
+        raise UsageError(told, hint=_IN_MINUTES)
     return seconds
 
 

@@ -371,9 +371,6 @@ def usable_bytes(
     ``member_bytes`` is the partition that it has of each drive.
     """
 
-def partition_bytes(capacity_bytes: int) -> int:
-    """The partition that ZFS lays on a whole drive of so much; 0 if there is no room for one."""
-
 @final
 class Share:
     """How much of a rebuild is done, for who waits for it in another thread, and may end it from there."""

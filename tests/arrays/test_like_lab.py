@@ -10,6 +10,7 @@ from arrays.test_rebuild import JOB
 from shakedown.array.like_lab import as_filled_in_lab, like_lab
 from shakedown.array.order import RebuildOrder
 from shakedown.array.settings import parse_options
+from shakedown.array.zfs import partition_bytes
 from shakedown.target.md_options import MdOptions
 
 
@@ -62,3 +63,10 @@ def test_a_pool_needs_no_more_than_its_settings() -> None:
     aged = like_lab("raidz1", ("run=4",))
     assert "file=auto" not in aged
     assert "file=auto" in like_lab("raidz1")
+
+
+def test_a_pool_has_a_partition_of_a_whole_drive() -> None:
+    # As `zpool create` made it in the lab of a drive of 4,000,784,384 bytes: its last label ended there.
+    assert partition_bytes(4_000_784_384) == 3_991_928_832 - 2**20
+    # Of 10 MiB the table at the end takes a little.
+    assert [partition_bytes(size) for size in (0, 9 << 20, 10 << 20, (10 << 20) + 33 * 512)] == [0, 0, 0, 1 << 20]

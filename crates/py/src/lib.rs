@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use crate::requests::RequestColumns;
     #[pymodule_export]
-    use crate::resilver::{partition_bytes, resilver, usable_bytes};
+    use crate::resilver::{resilver, usable_bytes};
     #[pymodule_export]
     use crate::serve::serve_nbd;
     #[pymodule_export]

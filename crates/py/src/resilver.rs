@@ -162,12 +162,6 @@ pub fn usable_bytes(
     Ok(geometry.usable_bytes(member_bytes, record_bytes, &tunables))
 }
 
-/// What a pool has of a whole drive; see the stub.
-#[pyfunction]
-pub fn partition_bytes(capacity_bytes: u64) -> u64 {
-    array::zfs::partition_bytes(capacity_bytes)
-}
-
 fn tunables(release: &str) -> Result<Tunables, LayoutError> {
     match release {
         "0.6" => Ok(Tunables::v0_6()),

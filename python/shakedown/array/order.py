@@ -8,11 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from shakedown import _core
 from shakedown.analysis.explain.layout import MOST_MEMBERS
 from shakedown.analysis.rules import LINUX_COMMAND_TIMEOUT_MS
 from shakedown.array.settings import check_layout_of
-from shakedown.array.zfs import ZfsOptions
+from shakedown.array.zfs import ZfsOptions, partition_bytes
 from shakedown.data import profile_name, profile_path
 from shakedown.errors import UsageError
 from shakedown.layouts import LAYOUTS, ZFS_LAYOUTS
@@ -81,7 +80,7 @@ class RebuildOrder:
 
     def room_bytes(self, capacity_bytes: int) -> int:
         """Of a whole drive ZFS uses a partition, which it makes."""
-        return _core.partition_bytes(capacity_bytes) if self.is_zfs else capacity_bytes
+        return partition_bytes(capacity_bytes) if self.is_zfs else capacity_bytes
 
     @property
     def command_timeout_ms(self) -> float:

@@ -8,6 +8,12 @@ from typing import Any, Final, Literal
 Release = Literal["0.6", "2.1", "2.3"]
 HealingOrder = Literal["blocks", "sorted", "sequential"]
 
+# A partition of whole MiB begins 1 MiB from a drive's beginning; behind it 8 MiB are left free, and the table lies there.
+_MIB: Final = 1 << 20
+_PARTITION_AT_BYTES: Final = 1 * _MIB
+_LEFT_FREE_BYTES: Final = 8 * _MIB
+_TABLE_BYTES: Final = 33 * 512
+
 _MEMORY_BYTES: Final = 16 * 2**30
 _CORES: Final = 4
 
@@ -56,3 +62,9 @@ class ZfsOptions:
             "host": (self.memory_bytes, self.cache_bytes, self.cores, self.core_bytes_per_s, self.command_timeout_ns),
             "second_failure": self.second_failure,
         }
+
+
+def partition_bytes(capacity_bytes: int) -> int:
+    """The partition that ZFS lays on a whole drive of so much (`zpool_label_disk`); 0 if there is no room for one."""
+    left_bytes = capacity_bytes - _PARTITION_AT_BYTES - _LEFT_FREE_BYTES - _TABLE_BYTES
+    return max(left_bytes, 0) // _MIB * _MIB

@@ -15,18 +15,6 @@ const CONFIGURATION_BYTES: u64 = 112 << 10;
 
 /// Where the partition begins that a pool has of a drive (`NEW_START_BLOCK`; partitioning tools do the same).
 pub const PARTITION_AT_BYTES: u64 = 1 << 20;
-/// What the table takes at the drive's end, its last block included, and what is left free before that (`EFI_MIN_RESV_SIZE`).
-const TABLE_BYTES: u64 = 33 * 512;
-const RESERVED_BYTES: u64 = 8 << 20;
-/// A partition is of whole MiB (`PARTITION_END_ALIGNMENT`).
-const PARTITION_SHIFT: u32 = 20;
-
-/// The partition that ZFS makes where it is given a whole drive of so much (`zpool_label_disk`).
-pub fn partition_bytes(capacity_bytes: u64) -> u64 {
-    let taken = PARTITION_AT_BYTES + RESERVED_BYTES + TABLE_BYTES;
-    capacity_bytes.saturating_sub(taken) >> PARTITION_SHIFT << PARTITION_SHIFT
-}
-
 /// What of a partition lies before the end of its last label: these are aligned to their size.
 pub(super) fn labelled_bytes(member_bytes: u64) -> u64 {
     member_bytes / LABEL_BYTES * LABEL_BYTES
@@ -85,17 +73,10 @@ mod tests {
 
     const KIB: u64 = 1 << 10;
 
-    /// As `zpool create` made it of a drive of 4,000,784,384 bytes: its last label began at 3,991,666,688.
-    #[test]
-    fn a_whole_drive_becomes_a_partition_of_whole_mib() {
-        let bytes = partition_bytes(4_000_784_384);
-        assert_eq!(bytes, 3806 << 20);
-        assert_eq!(PARTITION_AT_BYTES + halves(bytes)[1][1], 3_991_666_688);
-        assert_eq!([0, 9 << 20, 10 << 20, (10 << 20) + TABLE_BYTES].map(partition_bytes), [0, 0, 0, 1 << 20]);
-    }
-
     #[test]
     fn labels_are_aligned_to_their_size() {
+        // As in a pool that `zpool create` made on a drive of 4,000,784,384 bytes.
+        assert_eq!(PARTITION_AT_BYTES + halves(3806 << 20)[1][1], 3_991_666_688);
         assert_eq!(halves((1 << 30) + 4 * KIB), halves(1 << 30));
     }
 

@@ -55,7 +55,7 @@ pub use column::Column;
 pub use content::{Content, Files};
 pub use draid::Draid;
 pub use geometry::Geometry;
-pub use labels::{partition_bytes, write_configuration, PARTITION_AT_BYTES};
+pub use labels::{write_configuration, PARTITION_AT_BYTES};
 pub use order::Order;
 pub use plan::{Plan, Sampling};
 pub use report::Report;

@@ -212,7 +212,11 @@ def test_a_full_link_is_named() -> None:
     ("figure", "limiter", "says"),
     [
         ("3500 IOPS", "link", "97.5 % of what it allows."),
-        ("3700 IOPS", "link", "103 % of what it allows, more than all of it: this ceiling is an estimate, and may be 6 % too low."),
+        (
+            "3700 IOPS",
+            "link",
+            "103 % of what it allows, more than all of it: this ceiling is an estimate, and may be 6 % too low.",
+        ),
         ("4000 IOPS", "impossible", "This cannot be: it is 1.11 times what the link allows."),
         ("100000 IOPS", "impossible", "the host's own cache answered, or a figure is wrong"),
     ],
@@ -264,7 +268,9 @@ def test_a_stream_may_be_read_from_all_copies(kind: str) -> None:
 @pytest.mark.parametrize(("depth", "is_assumed"), [("", True), (" depth 1", False)])
 def test_a_depth_that_is_assumed_is_told(depth: str, is_assumed: bool) -> None:
     found = proof(f"8KiB 100R 100rand{depth} = 48 IOPS")
-    assert ("1 outstanding (assumed: no depth was given)" in " ".join(explain_text(IX4, [found], [], []).split())) == is_assumed
+    assert (
+        "1 outstanding (assumed: no depth was given)" in " ".join(explain_text(IX4, [found], [], []).split())
+    ) == is_assumed
     assert explain_document(IX4, [found], [], [])["loads"][0]["outstanding_is_assumed"] == is_assumed
 
 

@@ -20,7 +20,12 @@ pytestmark = needs_core
     [(1, "1", "model:./twin.toml at nbd"), (100, "1", "at 1/100 of its size"), (100, "1/10", "at 1/1000 of its size")],
 )
 def test_a_twin_of_a_part_is_announced_as_one(
-    part: int, scale: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    part: int,
+    scale: str,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     verb = import_module("shakedown.cli.serve")
     whole = profile_path("wd40efrx").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ import pytest
 from shakedown.array.order import RebuildOrder
 from shakedown.array.unsure import of_parts
 from shakedown.data import profile_path
-from shakedown.target.model import ModelArena
 from shakedown.result.part import part_divisor, part_model
+from shakedown.target.model import ModelArena
 
 
 def test_a_model_says_of_which_part_it_is() -> None:

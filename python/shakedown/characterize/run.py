@@ -23,10 +23,10 @@ from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin
 from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.identity import Identity
+from shakedown.result.part import part_model
 from shakedown.target.arena import Arena
 from shakedown.target.model import ModelArena
 from shakedown.target.open import open_target
-from shakedown.result.part import part_model
 
 PROFILE_NAME: Final = "twin.toml"
 LOGS_NAME: Final = "logs"

@@ -33,11 +33,11 @@ from shakedown.protocol.schema import Protocol
 from shakedown.protocol.yardstick import beside
 from shakedown.result.folder import BASELINE_NAME, RUN_BEGAN, Run, RunFolder, read_record, read_run
 from shakedown.result.identity import Identity
+from shakedown.result.part import part_divisor
 from shakedown.result.run_record import ProtocolRecord, RunRecord, StepRecord
 from shakedown.target.arena import Arena
 from shakedown.target.model import is_like_lab
 from shakedown.target.open import open_target
-from shakedown.result.part import part_divisor
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ class Comparison:
             "format_version": FORMAT_VERSION,
             "runs": list(self.names),
             "outcomes": [
-                told and {"status": told.status, "headline": told.headline, "sentences": [told.ended(), *told.sentences[1:]]}
+                told
+                and {"status": told.status, "headline": told.headline, "sentences": [told.ended(), *told.sentences[1:]]}
                 for told in self.outcomes
             ],
             "protocols": [

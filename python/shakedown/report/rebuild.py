@@ -73,7 +73,9 @@ def told_tables(run: Run) -> tuple[ToldTable, ...]:
     Without the sentences on kicks and near misses: how it ended tells them, and this stands beside it.
     Raises UsageError where it is no rebuild.
     """
-    return tuple(each for each in (seeds_table(run), _patience(run, in_full=False), _estimates(run)) if each is not None)
+    return tuple(
+        each for each in (seeds_table(run), _patience(run, in_full=False), _estimates(run)) if each is not None
+    )
 
 
 def _heading(run: Run) -> str:

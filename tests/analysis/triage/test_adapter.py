@@ -21,7 +21,9 @@ def told(*lines: str) -> list[tuple[str, str, str, str]]:
 def test_what_an_adapter_logs_is_unclear_and_names_no_drive(name: str) -> None:
     reset = "log_info(0x31110d01): originator(PL), code(0x11), sub_code(0x0d01)"
     own = "log_info(0x30030109): originator(IOP), code(0x03), sub_code(0x0109)"
-    ((title, kind, grade, text),) = told(*2 * [LOG_INFO.replace("mpt2sas0", name)], f"{name}: {reset}", f"{name}: {own}")
+    ((title, kind, grade, text),) = told(
+        *2 * [LOG_INFO.replace("mpt2sas0", name)], f"{name}: {reset}", f"{name}: {own}"
+    )
     assert (title, kind, grade) == (name, "adapter-log", "unclear")
     assert "Its firmware logged: abort (2), reset (1), code 0x03 of its own processor (1)." in text
     assert "neither of which drive it speaks" in text

@@ -27,8 +27,8 @@ _OF_LINK: Final[frozenset[What]] = frozenset({"bus-error", "link-dropped"})
 
 OPENING: Final[frozenset[What]] = frozenset({
     "exception", *TIMEOUTS, "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
-    "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost", "flush-failed",
-    "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
+    "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
+    "flush-failed", "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable", "zfs-faulted",
     "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io", "pcie-corrected", "pcie-error", "pcie-fatal",
     "usb-reset", "adapter-log",
 })  # fmt: skip
@@ -141,7 +141,9 @@ class Episode:
     @property
     def writes(self) -> bool:
         """Whether commands that write failed; drives that are shingled stall on those."""
-        return self.counts["flush-failed"] > 0 or any(name.upper().startswith(("WRITE", "FLUSH", "SYNCHRONIZE")) for name in self.commands)
+        return self.counts["flush-failed"] > 0 or any(
+            name.upper().startswith(("WRITE", "FLUSH", "SYNCHRONIZE")) for name in self.commands
+        )
 
     def _clock(self, clock: Clock | None, time_s: float | None) -> None:
         if time_s is None or (self.clock is not None and clock != self.clock):

@@ -150,7 +150,7 @@ _ADAPTER_CODES: Final = {
     "113": "request given back before it was begun",
     "114": "request given back that had been begun",
 }
-"""Of the protocol layer, 1, which is the way to the drives: `PL_LOGINFO_CODE_` of drivers/message/fusion/lsi/mpi_log_sas.h."""
+"""Of the protocol layer, 1, which is the way to the drives: `PL_LOGINFO_CODE_` of mpi_log_sas.h (drivers/message/fusion)."""
 
 
 _PARTS: Final = {"0": "own processor", "1": "protocol layer", "2": "RAID"}
@@ -159,7 +159,9 @@ _PARTS: Final = {"0": "own processor", "1": "protocol layer", "2": "RAID"}
 def _adapter_log(episode: Episode) -> str:
     """What is known of the codes, and that the line names no drive."""
     told = ", ".join(
-        f"{_ADAPTER_CODES[code]} ({count})" if code in _ADAPTER_CODES else f"code 0x{code[1:]} of its {_PARTS.get(code[0], 'part ' + code[0])} ({count})"
+        f"{_ADAPTER_CODES[code]} ({count})"
+        if code in _ADAPTER_CODES
+        else f"code 0x{code[1:]} of its {_PARTS.get(code[0], 'part ' + code[0])} ({count})"
         for code, count in episode.adapter_codes.most_common(4)
     )
     return (

@@ -88,6 +88,20 @@ def test_the_faults_of_a_run_are_told_with_it(tmp_path: Path, capsys: pytest.Cap
     assert told_faults({}) == ""
 
 
+def test_a_drive_that_dies_for_good_needs_no_time(tmp_path: Path) -> None:
+    texts = {
+        name: f'kind = "gone"\nfrom_s = 20{for_s}' for name, for_s in (("long", "\nfor_s = 1e8"), ("left-out", ""))
+    }
+    runs = []
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        _, out = ordered(tmp_path / name, "raid6", text)
+        runs.append(read_run(out))
+    told = [run.record.parameters["faults"] for run in runs]
+    assert told == ["drive 0 gone from 20 s on for good"] * 2
+    assert runs[0].record.findings == runs[1].record.findings
+
+
 @pytest.mark.parametrize(("layout", "from_s", "scale"), [("raid5", 8, "1/1000"), ("raidz1", 0.5, "1/4000")])
 def test_a_fault_means_the_same_to_a_used_drive_and_to_the_baseline(
     layout: str, from_s: float, scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -10,7 +10,7 @@ from shakedown.protocol.larger_part import hold_of, told_of_larger_part
 
 
 def told(early_s: float, divisor: int, value: float | None = None) -> str:
-    evidence = {"early_fall_s": early_s} if early_s else {}
+    evidence: dict[str, float | int | str] = {"early_fall_s": early_s} if early_s else {}
     cliff = Finding(kind="cliff", step="collapse", value=value, unit="s", text="It fell.", evidence=evidence)
     conditions = {"collapse": Cliff(hold_ns=60 * 10**9), "fill": None}
     (found,) = told_of_larger_part([cliff], hold_of(conditions), divisor)

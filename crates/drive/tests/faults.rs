@@ -156,6 +156,20 @@ fn what_is_in_flight_when_the_device_goes_is_lost_and_tags_can_be_used_again() {
 }
 
 #[test]
+fn a_device_that_is_gone_for_no_stated_time_never_comes_back() {
+    let text = "format_version = 1\n[[faults]]\nkind = \"gone\"\nfrom_s = 1\nunplugged = true";
+    let faults = Faults::parse(text).unwrap();
+    let mut device = faults.wrap(drive()).unwrap();
+    assert_eq!(ask(&mut device, 0, Verb::Read, 0).status, Status::Good);
+    for now_s in [1, 1_000_000, 9_000_000_000] {
+        assert_eq!(ask(&mut device, now_s * S, Verb::Read, 0).status, Status::Gone);
+    }
+    assert_eq!(device.next_event_ns(), None);
+    let [schedule] = faults.counted_from(S).unplugged()[..] else { panic!("one is unplugged") };
+    assert_eq!((schedule.end_at(2 * S - 1), schedule.end_at(u64::MAX - 1)), (None, Some(u64::MAX)));
+}
+
+#[test]
 fn a_loss_of_power_keeps_what_was_flushed_and_costs_a_start() {
     let mut profile = profile("st12000vn0007").scaled(1000).expect("scalable");
     profile.mechanics.spin_up_s = 12.0;
@@ -237,6 +251,7 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("kind = \"stall\"\nfrom_s = 1\nfor_s = 0", "faults[0].for_s"),
         ("kind = \"stall\"\nfrom_s = nan\nfor_s = 1", "faults[0].from_s"),
         ("kind = \"gone\"\nfrom_s = 1\nfor_s = 2\nevery_s = 2", "faults[0].every_s"),
+        ("kind = \"gone\"\nfrom_s = 1\nevery_s = 2", "faults[0].every_s"),
         ("kind = \"timeout\"\nfrom_s = 1\nfor_s = 2\none_in = 0", "faults[0].one_in"),
         ("kind = \"latent-sectors\"\nsectors = [[5, 0]]\nretry_s = 1", "faults[0].sectors"),
     ] {
@@ -248,6 +263,8 @@ fn what_cannot_be_is_refused_with_its_key() {
     for (text, message) in [
         ("kind = \"fire\"", "`faults[0].kind` is \"fire\": one of latent-sectors, stall"),
         ("kind = \"stall\"\nfrom_s = 1", "`faults[0].for_s` is missing"),
+        ("kind = \"power-loss\"\nfrom_s = 1", "`faults[0].for_s` is missing"),
+        ("kind = \"gone\"\nfrom_s = 1\nevery_s = 2", "`faults[0].every_s` is 2: without `for_s` it is gone for good"),
         ("from_s = 1", "`faults[0].kind` is missing"),
         (
             "kind = \"gone\"\nfrom_s = 1\nfor_s = 1\n[[faults]]\nkind = \"gone\"\nx = 1\nfrom_s = 1\nfor_s = 1",

@@ -29,6 +29,8 @@ def _told(fault: Mapping[str, Any]) -> str:
     parts.append(f"from {_duration(fault.get('from_s', 0))} on")
     if "for_s" in fault:
         parts.append("for good" if fault["for_s"] >= _FOR_GOOD_S else f"for {_duration(fault['for_s'])}")
+    elif fault["kind"] == "gone":
+        parts.append("for good")
     parts += [f"every {_duration(fault['every_s'])}"] if "every_s" in fault else []
     return " ".join(parts)
 

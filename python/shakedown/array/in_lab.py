@@ -36,6 +36,10 @@ _MEMORY_BYTES: Final = 1 << 30
 _MEMORY_OF_ZFS_BYTES: Final = 2 << 30
 _LOAD_NAME: Final = "load.fio"
 _ORDER_NAME: Final = "lab-order.json"
+_SPARED: Final = (
+    "No baseline: in the lab faults count from the boot, and a baseline, which comes first, would meet them in place of"
+    " the rebuild."
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,12 @@ class InGuest:
     @property
     def effort(self) -> Effort:
         """What it takes of this machine. Raises UsageError for what cannot be."""
-        return effort_in_lab(self.order, with_baseline=self.baseline is None)
+        return effort_in_lab(self.order, with_baseline=self.baseline is None and not self.spares_baseline)
+
+    @property
+    def spares_baseline(self) -> bool:
+        """Whether there is none although nobody said so: it comes first, in the same boot, from which faults count."""
+        return self.baseline is None and bool(self.order.faults)
 
     @classmethod
     def read(cls, out: Path) -> Self:
@@ -90,7 +99,8 @@ def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
     effort = ordered.effort
     check_disk(effort)
-    for told in (effort.words, *assumed(ordered.order.as_modelled())):
+    spared = (_SPARED,) if ordered.spares_baseline else ()
+    for told in (effort.words, *spared, *assumed(ordered.order.as_modelled())):
         tell(told)
     ordered.write(out)
     return _kept(ordered, out, tell)
@@ -105,17 +115,18 @@ def resume_in_lab(out: Path, tell: Say) -> Run:
 def _kept(ordered: InGuest, out: Path, tell: Say) -> Run:
     with kept_order(out / _ORDER_NAME, "rebuild"):
         _play(ordered, out, tell)
-        _tell_faults(out, ordered.order)
+        _tell_faults(out, ordered)
     return read_run(out)
 
 
-def _tell_faults(out: Path, order: RebuildOrder) -> None:
-    """Put the faults that were ordered into the guest's record, who knew nothing of them."""
-    if not order.faults:
+def _tell_faults(out: Path, ordered: InGuest) -> None:
+    """Put the faults that were ordered into the guest's record, who knew nothing of them, and what they cost."""
+    if not ordered.order.faults:
         return
     record = read_record(out)
-    told = record.parameters | {"faults": told_faults(order.faults)}
-    replace_file(out / RECORD_NAME, record.model_copy(update={"parameters": told}).to_json())
+    told = record.parameters | {"faults": told_faults(ordered.order.faults)}
+    notes = (*record.notes, *((_SPARED,) if ordered.spares_baseline else ()))
+    replace_file(out / RECORD_NAME, record.model_copy(update={"parameters": told, "notes": notes}).to_json())
 
 
 def _play(ordered: InGuest, out: Path, tell: Say) -> None:
@@ -186,8 +197,8 @@ def _command(ordered: InGuest) -> tuple[str, ...]:
         command += ["--member-size", str(order.member_bytes)]
     if order.load is not None:
         command += ["--load", _LOAD_NAME]
-    if ordered.baseline is not None:
-        command += ["--baseline", ordered.baseline]
+    if ordered.baseline is not None or ordered.spares_baseline:
+        command += ["--baseline", ordered.baseline or "none"]
     return ("sh", "-c", f"{_START_FUSE} exec {shlex.join(command)}") if _is_fuse(order) else tuple(command)
 
 

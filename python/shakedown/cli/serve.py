@@ -104,7 +104,7 @@ def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Cal
 
 
 def _announcer(target: str, options: ServeOptions, divisor: int, *, first: bool) -> Callable[[], None]:
-    """What tells what is served, which part of a whole drive it is, how well it keeps its times, and how to try it."""
+    """What says on standard error what is served, of which size, how well it keeps its times, and how to try it."""
     size = "" if divisor == 1 else f" at 1/{divisor} of its size"
     uri = f"nbd+unix:///?socket={options.nbd}"
     job = "--rw=randwrite --bs=4k --iodepth=8 --size=64M"

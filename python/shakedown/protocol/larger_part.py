@@ -15,7 +15,7 @@ _LATE_ENOUGH: Final = 1.5
 _ROUND: Final = tuple(digit * 10**power for power in range(9, -1, -1) for digit in (5, 2, 1))
 
 
-def told_of_larger_part(found: Sequence[Finding], hold_ns: dict[str, int], scale_divisor: int) -> list[Finding]:
+def told_of_larger_part(found: Sequence[Finding], hold_ns: Mapping[str, int], scale_divisor: int) -> list[Finding]:
     """The findings, those of an early fall with the scale at which to look; ``hold_ns`` has a cliff's by its step.
 
     A cache that is so many times smaller is full so many times sooner. Nothing is told of whole drives.

@@ -45,7 +45,8 @@ def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
         yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."
     for step in run.record.steps:
         if paced := next(filter(None, map(pace_of, sections_of(step))), None):
-            yield f"`{run.path}`, {step.name}: `{paced[0]}` sets its pace, which is no limit of the box: left out."
+            name, _ = paced
+            yield f"`{run.path}`, {step.name}: `{name}` sets its pace, which is no limit of the box: it is left out."
     if "missing" in run.record.target.details.get("drives", ""):
         yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
 

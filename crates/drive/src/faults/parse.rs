@@ -12,6 +12,9 @@ const FORMAT_VERSION: i64 = 1;
 
 const SHORTEST_S: f64 = 1e-9;
 
+/// Of a device that never comes back.
+const FOR_GOOD_S: f64 = f64::INFINITY;
+
 /// Faults, the one that is nearest to the device first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Faults {
@@ -122,8 +125,15 @@ impl Kind {
     }
 
     fn read_window(word: &str, entry: &mut Entry) -> Result<Self, FaultsError> {
-        let (from_s, for_s) = (entry.seconds("from_s", 0.0)?, entry.seconds("for_s", SHORTEST_S)?);
+        let from_s = entry.seconds("from_s", 0.0)?;
+        let for_s = match word {
+            "gone" => entry.optional_seconds("for_s", SHORTEST_S)?.unwrap_or(FOR_GOOD_S),
+            _ => entry.seconds("for_s", SHORTEST_S)?,
+        };
         let every_s = entry.optional_seconds("every_s", SHORTEST_S)?;
+        if let Some(every_s) = every_s.filter(|_| for_s == FOR_GOOD_S) {
+            return Err(entry.wrong("every_s", every_s, "without `for_s` it is gone for good"));
+        }
         if let Some(every_s) = every_s.filter(|every_s| *every_s <= for_s) {
             return Err(entry.wrong("every_s", every_s, &format!("not longer than the fault itself ({for_s} s)")));
         }
@@ -185,6 +195,7 @@ impl Kind {
     }
 }
 
+/// The end of time for what lasts for good.
 fn ns(s: f64) -> u64 {
     (s * 1e9).round() as u64
 }

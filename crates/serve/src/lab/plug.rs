@@ -45,7 +45,9 @@ impl Plug {
         if self.is_pulled(now_ns) != self.told_gone {
             return Some(now_ns);
         }
-        let ends = self.pulled.iter().filter_map(|schedule| schedule.end_at(now_ns));
+        // What is pulled for good does not end: there is nothing to wait for.
+        let ends =
+            self.pulled.iter().filter_map(|schedule| schedule.end_at(now_ns).filter(|end_ns| *end_ns < u64::MAX));
         let begins = self.pulled.iter().filter_map(|schedule| Some(schedule.next_window(now_ns + 1)?.0));
         ends.chain(begins).min()
     }
@@ -83,5 +85,14 @@ mod tests {
         plug.spare(1, Chain::default());
         assert_eq!((plug.news(159).is_none(), plug.next_ns(159)), (true, Some(160)));
         assert_eq!(plug.news(160).map(|news| news.0), Some(false));
+    }
+
+    #[test]
+    fn of_what_is_pulled_for_good_nothing_more_is_told() {
+        let mut plug = Plug::new(vec![Schedule { from_ns: 100, for_ns: u64::MAX, every_ns: None }]);
+        (0..2).for_each(|_| plug.spare(1, Chain::default()));
+        assert_eq!(plug.next_ns(0), Some(100));
+        assert_eq!(plug.news(100).map(|news| news.0), Some(true));
+        assert_eq!(plug.next_ns(100), None);
     }
 }

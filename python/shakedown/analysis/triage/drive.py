@@ -71,7 +71,7 @@ class Drive:
 
     @property
     def is_adapter(self) -> bool:
-        """Whether it is an adapter with drives behind it (``ahci 0000:01:00.0``, ``mpt3sas_cm0``), and none itself."""
+        """Whether it is the adapter itself (``ahci 0000:01:00.0``, ``mpt3sas_cm0``), behind which drives are."""
         return any(_ADAPTER.match(name) for name in self.names)
 
     @property

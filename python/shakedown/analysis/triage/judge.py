@@ -150,7 +150,7 @@ _ADAPTER_CODES: Final = {
     "113": "request given back before it was begun",
     "114": "request given back that had been begun",
 }
-"""Of the protocol layer, 1, which is the way to the drives: `PL_LOGINFO_CODE_` of mpi_log_sas.h."""
+"""Of the protocol layer, 1, the way to drives: `PL_LOGINFO_CODE_` of drivers/message/fusion/lsi/mpi_log_sas.h."""
 
 
 _PARTS: Final = {"0": "own processor", "1": "protocol layer", "2": "RAID"}

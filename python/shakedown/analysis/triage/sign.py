@@ -1,8 +1,9 @@
 """What single lines of the kernel, md, ZFS and smartd say about a drive: the only place that knows their words.
 
 Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c, sd.c and
-virtio_scsi.c, drivers/scsi/mpt3sas/mpt3sas_base.c (`_base_sas_log_info`), drivers/usb/storage/uas.c,
-drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/raid5.c and raid1.c, drivers/nvme/host/pci.c;
+virtio_scsi.c, drivers/scsi/mpt3sas/mpt3sas_base.c (`_base_sas_log_info`),
+drivers/usb/storage/uas.c, drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/raid5.c and
+raid1.c, drivers/nvme/host/pci.c;
 OpenZFS module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
 """
 
@@ -23,16 +24,15 @@ What = Literal[
     "recovered", "queueing-off", "smart-pending", "smart-failing",
     # what it did to those above it
     "io-error", "write-lost", "flush-failed", "fs-error", "read-only", "hung-task", "md-kicked", "md-corrected",
-    "md-uncorrectable",
-    "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
+    "md-uncorrectable", "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
 ]  # fmt: skip
 
 
 class Sign(NamedTuple):
     """One thing one line says. ``who`` is as the line calls it (``ata3``, ``2:0:0:0``, ``sdc``), empty if it does not.
 
-    ``note`` is a model, another name, a command, originator and code of an adapter's log (``112``), a sector, a speed,
-    how a device was given up, or who says so, by ``what``.
+    ``note`` is a model, another name, a command, originator and code of an adapter's log (``112``),
+    a sector, a speed, how a device was given up, or who says so, by ``what``.
     """
 
     what: What

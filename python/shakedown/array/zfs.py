@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 Release = Literal["0.6", "2.1", "2.3"]
 HealingOrder = Literal["blocks", "sorted", "sequential"]
 
-# A partition of whole MiB begins 1 MiB from a drive's beginning; behind it 8 MiB are left free, and the table lies there.
+# A partition is of whole MiB and begins 1 MiB from a drive's beginning; behind it 8 MiB are left free before the table.
 _MIB: Final = 1 << 20
 _PARTITION_AT_BYTES: Final = 1 * _MIB
 _LEFT_FREE_BYTES: Final = 8 * _MIB

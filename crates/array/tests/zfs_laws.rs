@@ -98,10 +98,8 @@ fn what_can_be_allocated_leaves_the_labels_out() {
 /// Half of the labels and a flush, then the other half: one of them is always whole (`vdev_config_sync`).
 #[test]
 fn a_configuration_is_written_to_half_of_the_labels_at_a_time() {
-    let small = plan(Geometry::mirror(2, 12).unwrap(), Order::Sorted);
-    let plan = Plan { member_bytes: GIB, partition_at_bytes: MIB, ..small };
     let mut device = Plain::new(2 * GIB);
-    write_configuration(&mut device, &plan, 0);
+    write_configuration(&mut device, MIB..MIB + GIB, 0);
     let configuration = |label: u64| (Verb::Write, MIB + label + 16 * KIB..MIB + label + 128 * KIB);
     let flush = [(Verb::Flush, MIB..MIB)];
     let [first, second] = [[0, GIB - 512 * KIB], [256 * KIB, GIB - 256 * KIB]].map(|labels| labels.map(configuration));

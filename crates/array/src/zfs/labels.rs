@@ -1,8 +1,8 @@
 //! What a pool has of a drive, and the labels there: two at each end, with the pool's configuration and its uberblocks.
 
-use drive::{BlockDevice, Request, Verb};
+use std::ops::Range;
 
-use super::plan::Plan;
+use drive::{BlockDevice, Request, Verb};
 
 const LABEL_BYTES: u64 = 256 << 10;
 const UBERBLOCKS_AT_BYTES: u64 = 128 << 10;
@@ -50,16 +50,16 @@ pub(super) fn whole_labels(member_bytes: u64) -> Vec<(u64, u64)> {
 
 /// Who puts a drive into a pool has the configuration written to the labels of all of them. So no drive's heads are parked when
 /// the resilver begins. Returns when that is done.
-pub fn write_configuration<D: BlockDevice>(device: &mut D, plan: &Plan, mut now_ns: u64) -> u64 {
+pub fn write_configuration<D: BlockDevice>(device: &mut D, partition: Range<u64>, mut now_ns: u64) -> u64 {
     let mut completions = Vec::new();
     let mut ask = |verb, within_bytes, bytes| {
-        let offset_bytes = plan.partition_at_bytes + within_bytes;
+        let offset_bytes = partition.start + within_bytes;
         device.submit(now_ns, Request { tag: 0, verb, fua: false, offset_bytes, bytes });
         completions.clear();
         now_ns = device.advance_to_completion(u64::MAX, &mut completions);
     };
     for half in 0..2 {
-        for (offset_bytes, bytes) in configurations(plan.member_bytes, half) {
+        for (offset_bytes, bytes) in configurations(partition.end - partition.start, half) {
             ask(Verb::Write, offset_bytes, bytes);
         }
         ask(Verb::Flush, 0, 0);

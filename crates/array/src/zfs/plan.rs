@@ -1,5 +1,7 @@
 //! What is resilvered and how.
 
+use std::ops::Range;
+
 use super::content::Content;
 use super::geometry::{Geometry, Spread};
 use super::order::Order;
@@ -64,6 +66,11 @@ pub(super) struct Flight {
 }
 
 impl Plan {
+    /// What the vdev has of each drive.
+    pub fn partition(&self) -> Range<u64> {
+        self.partition_at_bytes..self.partition_at_bytes + self.member_bytes
+    }
+
     pub(super) fn flight(&self) -> Flight {
         let Self { tunables, geometry, host, order, .. } = self;
         let (bytes, flows) = match (order, tunables.top_maxinflight) {
@@ -85,7 +92,7 @@ impl Plan {
     }
 
     pub(super) fn check(&self, capacities: &[u64]) -> Result<(), LayoutError> {
-        let Self { geometry, member_bytes, partition_at_bytes, lost, spare, order, second_failure, .. } = self;
+        let Self { geometry, member_bytes, lost, spare, order, second_failure, .. } = self;
         let width = geometry.width();
         self.host.check()?;
         if capacities.len() != width {
@@ -95,7 +102,7 @@ impl Plan {
             return Err(LayoutError::value("lost member", lost, format!("there are 0 to {}", width - 1)));
         }
         for (at, capacity) in capacities.iter().enumerate() {
-            if *capacity < partition_at_bytes + member_bytes && !(at == *lost && spare.is_some()) {
+            if *capacity < self.partition().end && !(at == *lost && spare.is_some()) {
                 let which = if at == *lost { "replacement" } else { "member" };
                 let reason = format!("too small: the vdev was made for members of {member_bytes} bytes");
                 return Err(LayoutError::value(which, format!("{capacity} bytes"), reason));

@@ -117,7 +117,7 @@ impl ResilverOrder {
             let mut drive = self.drives[member].clone();
             let is_there = member != self.plan.lost || self.plan.spare.is_none();
             if is_there && drive.capacity_bytes() >= self.plan.member_bytes {
-                now_ns = now_ns.max(write_configuration(&mut drive, &self.plan, self.start_ns));
+                now_ns = now_ns.max(write_configuration(&mut drive, self.plan.partition(), self.start_ns));
             }
             drives.push((member, drive));
         }

@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(part(Layout::Raid1, 2, None), (0, 238));
         assert_eq!(part(Layout::Raid1, 2, Some(256.0)), (147, 371));
         assert_eq!(part(Layout::Raid5, 4, Some(1280.0)), (147, 771));
-        assert_eq!(part(Layout::Raid6, 4, Some(768.0)), (147, 564));
+        assert_eq!(part(Layout::Raid6, 4, Some(768.0)), (147, 563));
         let mut full = order();
         full.options = Options::new(Layout::Raid1, 2, 300 << 20).unwrap();
         full.options.journal_at_bytes = Some(mib(128.0));

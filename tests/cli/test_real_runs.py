@@ -202,7 +202,7 @@ def test_ctrl_c_during_the_baseline(here: Path) -> None:
     assert document["baseline"]["status"] == document["run"]["status"] == "complete"
     kinds = [finding["kind"] for finding in document["run"]["findings"]]
     assert kinds[:2] == ["throughput", "throughput-ratio"]
-    assert set(kinds[2:]) == {"worst-latency"}
+    assert set(kinds[2:]) == {"worst-latency", "worst-latency-ratio"}
     assert done.returncode == document["exit_status"]
 
 

@@ -102,7 +102,7 @@ class Case:
         filled = ["durable when unmounted"] if self.is_zfs else []
         load = LOAD if self.load else None
         asked = repr((self.name, self.scale_divisor, self.fill, self.settings, load, *filled)).encode()
-        return sha256(drives + asked).hexdigest()[:12]
+        return sha256(drives + asked + b"a flush of SATA stands alone").hexdigest()[:12]
 
     @property
     def settings(self) -> list[str]:

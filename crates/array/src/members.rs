@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use drive::{BlockDevice, Completion, Request, Status, Verb};
+use drive::{BlockDevice, Completion, Given, Request, Status, Verb};
 
 pub use crate::command::Ask;
 use crate::command::{Command, Limits, COMMAND_TIMEOUT_NS};
@@ -91,8 +91,7 @@ struct Whole {
 #[derive(Clone, Debug)]
 struct Member<D> {
     device: D,
-    depth: u32,
-    in_device: u32,
+    given: Given,
     commands: Vec<Option<Command>>,
     free_tags: Vec<u32>,
     waiting: Waiting,
@@ -112,7 +111,7 @@ struct Member<D> {
     counters: Counters,
 }
 
-impl<D> Member<D> {
+impl<D: BlockDevice> Member<D> {
     /// When the host next loses patience with a command that the drive has.
     fn expect_timeout(&mut self) {
         self.times_out_ns = self.commands.iter().flatten().map(|one| one.times_out_ns).min().unwrap_or(u64::MAX);
@@ -133,9 +132,19 @@ impl<D> Member<D> {
         awaited
     }
 
-    /// May it be given another command?
-    fn has_room(&self) -> bool {
-        self.in_device < self.depth && self.failed.is_empty()
+    /// May it be given another command, of this kind?
+    fn has_room_for(&self, verb: Verb) -> bool {
+        self.given.leaves_room_for(verb, &self.device) && self.failed.is_empty()
+    }
+
+    /// The next of those that wait, if it may be given that.
+    fn next_waiting(&mut self) -> Option<Command> {
+        let verb = self.waiting.first()?.verb;
+        if self.has_room_for(verb) {
+            self.waiting.next()
+        } else {
+            None
+        }
     }
 
     /// Does the host wait for nothing of what it has?
@@ -172,9 +181,8 @@ impl<D: BlockDevice> Members<D> {
         let members = devices
             .into_iter()
             .map(|device| Member {
-                depth: device.queue_depth().max(1),
                 device,
-                in_device: 0,
+                given: Given::default(),
                 commands: Vec::new(),
                 free_tags: Vec::new(),
                 waiting: Waiting::default(),
@@ -243,11 +251,11 @@ impl<D: BlockDevice> Members<D> {
 
     /// What a member has done so far.
     pub fn counters(&self, member: usize) -> Counters {
-        let Member { device, counters, in_device, busy_since_ns, heard_ns, .. } = &self.members[member];
+        let Member { device, counters, given, busy_since_ns, heard_ns, .. } = &self.members[member];
         let mut counters = *counters;
         let met = device.faults_met().into_iter().take(63).enumerate();
         counters.faults_met = met.map(|(number, met)| u64::from(met) << number).sum();
-        if *in_device > 0 {
+        if given.commands() > 0 {
             counters.busy_ns += self.now_ns - busy_since_ns;
             counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - heard_ns);
         }
@@ -256,7 +264,7 @@ impl<D: BlockDevice> Members<D> {
 
     /// How many commands a member has or waits for.
     pub fn in_flight(&self, member: usize) -> usize {
-        self.members[member].in_device as usize + self.members[member].waiting.len()
+        self.members[member].given.commands() as usize + self.members[member].waiting.len()
     }
 
     /// Hands over a request now; `token` comes back with its end. Not empty and aligned to sectors, unless a flush.
@@ -311,7 +319,7 @@ impl<D: BlockDevice> Members<D> {
     /// Lets time pass up to `to_ns` for the drives that have nothing to do, too.
     pub fn settle(&mut self, to_ns: u64) {
         for member in 0..self.members.len() {
-            if self.members[member].in_device == 0 {
+            if self.members[member].given.commands() == 0 {
                 self.members[member].device.advance(to_ns, &mut self.completions);
             }
         }
@@ -382,7 +390,8 @@ impl<D: BlockDevice> Members<D> {
 
     /// To the drive if it has room; else to those that wait.
     fn insert(&mut self, at: usize, command: Command) {
-        if self.members[at].has_room() {
+        let member = &self.members[at];
+        if member.waiting.is_empty() && member.has_room_for(command.verb) {
             self.hand_over(at, command);
         } else if let Some(command) = self.merged(at, command) {
             self.members[at].waiting.push(command);
@@ -406,10 +415,10 @@ impl<D: BlockDevice> Members<D> {
 
     fn hand_over(&mut self, at: usize, command: Command) {
         let member = &mut self.members[at];
-        if member.in_device == 0 {
+        if member.given.commands() == 0 {
             (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
         }
-        member.in_device += 1;
+        member.given.give(command.verb, &member.device);
         let tag = member.free_tags.pop().unwrap_or_else(|| {
             member.commands.push(None);
             member.commands.len() as u32 - 1
@@ -449,8 +458,7 @@ impl<D: BlockDevice> Members<D> {
             self.give_up_late(at, done);
         }
         self.handle_errors(at, done);
-        while self.members[at].has_room() {
-            let Some(command) = self.members[at].waiting.next() else { break };
+        while let Some(command) = self.members[at].next_waiting() {
             self.hand_over(at, command);
         }
         self.expect(at);
@@ -518,13 +526,13 @@ impl<D: BlockDevice> Members<D> {
         let member = &mut self.members[at];
         let Some(command) = member.commands[completion.tag as usize].take() else { return };
         member.free_tags.push(completion.tag);
-        member.in_device -= 1;
+        member.given.answered(1);
         let counters = &mut member.counters;
         counters.requests += 1;
         counters.took(&command, self.now_ns);
         counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - member.heard_ns);
         member.heard_ns = self.now_ns;
-        if member.in_device == 0 {
+        if member.given.commands() == 0 {
             counters.busy_ns += self.now_ns - member.busy_since_ns;
             member.times_out_ns = u64::MAX;
         }

@@ -60,6 +60,15 @@ impl Waiting {
         Some(behind_command)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Who goes next, and stays.
+    pub fn first(&self) -> Option<&Command> {
+        self.ahead.front().or_else(|| self.queue.front())
+    }
+
     /// Who goes next.
     pub fn next(&mut self) -> Option<Command> {
         self.ahead.pop_front().or_else(|| self.queue.pop_front())

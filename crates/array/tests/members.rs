@@ -89,6 +89,41 @@ fn who_is_late_twice_has_the_drive_to_itself() {
     assert_eq!(begins(&members), [0, 0, 100, 200, 0, 300], "it goes first when the drive was reset");
 }
 
+/// When each of some requests ends that are asked for at once, in units of 100 us, by its token; and the longest command.
+fn ends(drive: Plain, asks: &[(Verb, u64)]) -> (Vec<(u64, u64)>, u64) {
+    let mut members = Members::new(vec![drive], 0, MOST_BYTES, 0);
+    for (token, (verb, offset_bytes)) in (0..).zip(asks) {
+        let bytes = if *verb == Verb::Flush { 0 } else { 20 * KIB };
+        members.submit(0, *verb, *offset_bytes, bytes, token);
+    }
+    let mut done = Vec::new();
+    while members.next_event_ns().is_some() {
+        members.step(u64::MAX, &mut done);
+    }
+    let ends = done.iter().map(|one| (one.token, one.completed_ns / 100_000)).collect();
+    (ends, members.counters(0).longest_command_ns / 100_000)
+}
+
+/// The drive takes 0.2 ms for a write, which it overtakes for 100 ms, and 0.1 ms for a flush.
+#[test]
+fn a_flush_of_sata_waits_for_what_the_drive_has_and_all_else_waits_for_the_flush() {
+    let asks = [(Verb::Write, 3 << 20), (Verb::Write, 1 << 20), (Verb::Flush, 0), (Verb::Read, 2 << 20)];
+    let drive = || Plain::new(1 << 30).overtaking(3 << 20);
+    assert_eq!(ends(drive(), &asks), (vec![(1, 4), (2, 5), (3, 7), (0, 1002)], 1002), "beside each other");
+    let alone = ends(drive().flushing_alone(), &asks);
+    assert_eq!(alone.0, [(1, 4), (0, 1002), (2, 1003), (3, 1005)]);
+    assert_eq!(alone.1, 1002, "what waits in the host is nothing that the drive takes its time for");
+}
+
+#[test]
+fn a_flush_of_sata_overtakes_what_waits() {
+    let mut asks: Vec<(Verb, u64)> = (0..40).map(|at| (Verb::Read, at << 20)).collect();
+    asks.push((Verb::Flush, 0));
+    let (ends, _) = ends(Plain::new(1 << 30).flushing_alone(), &asks);
+    let order: Vec<u64> = ends.into_iter().map(|(token, _)| token).collect();
+    assert_eq!(order, [(0..32).collect::<Vec<_>>(), vec![40], (32..40).collect()].concat());
+}
+
 const S: u64 = 1_000_000_000;
 
 /// When and how a request ends of a drive that answers nothing from `from_s` on, for so long; the host asks again

@@ -37,6 +37,7 @@ pub struct Drive {
     /// The home address of the host's first block.
     pub(crate) home_block: u64,
     depth: u32,
+    flushes_alone: bool,
     pub(crate) clock: Clock,
     pub(crate) mechanics: Mechanics,
     pub(crate) head: Head,
@@ -103,6 +104,7 @@ impl Drive {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
             home_block: layer.as_ref().map_or(0, Shingled::first_band_block),
             depth: profile.queue_depth(),
+            flushes_alone: !profile.interface.queued_flush,
             mechanics,
             head,
             now: 0,
@@ -429,6 +431,10 @@ impl BlockDevice for Drive {
 
     fn queue_depth(&self) -> u32 {
         self.depth
+    }
+
+    fn flushes_alone(&self) -> bool {
+        self.flushes_alone
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

@@ -1,7 +1,7 @@
 //! One hard drive in virtual time: geometry, mechanics, DRAM cache, command queue, translation layers.
 //!
 //! In reading order: [`request`](BlockDevice) is the surface to the host, `profile` the parameters, `drive` the state
-//! machine, `bridge` what may stand before it, `reads` and `writes` what happens to a request, `forward` a short cut past
+//! machine, `bridge` what may stand before it, `given` what a host may give it at a time, `reads` and `writes` what happens to a request, `forward` a short cut past
 //! many, `ahead`, `buffer` (with its `footprint`), `queue` and `sweep` what they keep, `passing` and `power` what of that survives, `mechanics`, `geometry` and
 //! `clock` the platters underneath. [`faults`] are wrappers around any device.
 
@@ -16,6 +16,7 @@ pub mod faults;
 mod footprint;
 mod forward;
 mod geometry;
+mod given;
 mod line;
 mod mechanics;
 mod passing;
@@ -36,6 +37,7 @@ mod work;
 mod writes;
 
 pub use drive::Drive;
+pub use given::Given;
 pub use line::line_of;
 pub use profile::{
     BridgeProfile, CachePlace, CacheProfile, CleaningDriven, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile,

@@ -128,6 +128,11 @@ pub trait BlockDevice {
     /// How many requests the device accepts before the host has to wait (its queue depth).
     fn queue_depth(&self) -> u32;
 
+    /// Is a flush none of its queued commands, so that a host gives it nothing else meanwhile (see [`Given`](crate::Given))?
+    fn flushes_alone(&self) -> bool {
+        false
+    }
+
     /// Hands over a request at `now_ns`. The caller keeps at most [`queue_depth`](Self::queue_depth) in flight.
     /// Anything that falls due up to `now_ns` must have been collected with [`advance`](Self::advance) first.
     fn submit(&mut self, now_ns: u64, request: Request);
@@ -236,6 +241,10 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
 
     fn queue_depth(&self) -> u32 {
         (**self).queue_depth()
+    }
+
+    fn flushes_alone(&self) -> bool {
+        (**self).flushes_alone()
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

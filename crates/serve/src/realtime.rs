@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use drive::{BlockDevice, Completion, Request, Status, Verb};
+use drive::{BlockDevice, Completion, Given, Request, Status, Verb};
 use slab::Slab;
 
 use crate::report::Record;
@@ -165,6 +165,7 @@ struct Host<D, C> {
     waiting: VecDeque<Pending<C>>,
     /// What the drive has; the key is the request's tag.
     in_flight: Slab<Pending<C>>,
+    given: Given,
     due: Vec<(Pending<C>, Completion)>,
     completions: Vec<Completion>,
 }
@@ -176,6 +177,7 @@ impl<D: BlockDevice, C: Client> Host<D, C> {
             now_ns: 0,
             waiting: VecDeque::new(),
             in_flight: Slab::new(),
+            given: Given::default(),
             due: Vec::new(),
             completions: Vec::new(),
         }
@@ -204,6 +206,7 @@ impl<D: BlockDevice, C: Client> Host<D, C> {
     fn advance(&mut self, to_ns: u64) {
         self.now_ns = self.now_ns.max(to_ns);
         self.device.advance(self.now_ns, &mut self.completions);
+        self.given.answered(self.completions.len() as u32);
         for completion in self.completions.drain(..) {
             let pending = self.in_flight.remove(completion.tag as usize);
             self.due.push((pending, completion));
@@ -211,16 +214,18 @@ impl<D: BlockDevice, C: Client> Host<D, C> {
     }
 
     fn admit(&mut self) {
-        while self.in_flight.len() < self.device.queue_depth() as usize {
-            let Some(pending) = self.waiting.pop_front() else {
+        while let Some(pending) = self.waiting.front() {
+            if !self.given.leaves_room_for(pending.command.verb, &self.device) {
                 return;
-            };
+            }
+            let Some(pending) = self.waiting.pop_front() else { return };
             if pending.client.is_gone() {
                 pending.client.answer(Err(SwitchedOff));
                 continue;
             }
             let Command { verb, fua, offset_bytes, bytes, .. } = pending.command;
             let tag = u32::try_from(self.in_flight.insert(pending)).expect("no queue is that deep");
+            self.given.give(verb, &self.device);
             self.device.submit(self.now_ns, Request { tag, verb, fua, offset_bytes, bytes });
         }
     }
@@ -242,6 +247,7 @@ mod tests {
     #[derive(Default)]
     struct OneByOne {
         queue: VecDeque<(Request, u64)>,
+        flushes_alone: bool,
         submitted_ns: Rc<RefCell<Vec<u64>>>,
     }
 
@@ -252,6 +258,10 @@ mod tests {
 
         fn queue_depth(&self) -> u32 {
             2
+        }
+
+        fn flushes_alone(&self) -> bool {
+            self.flushes_alone
         }
 
         fn submit(&mut self, now_ns: u64, request: Request) {
@@ -310,6 +320,19 @@ mod tests {
         let expected = (vec![0, 100, 1_000, 5_000], vec![1_000, 2_000, 2_500, 5_100]);
         assert_eq!(lives(&(0..=6_000).collect::<Vec<_>>()), expected, "looking all the time");
         assert_eq!(lives(&[6_000]), expected, "looking once");
+    }
+
+    #[test]
+    fn a_flush_that_stands_alone_goes_when_all_before_is_answered() {
+        for (flushes_alone, expected) in [(true, [0, 1_000, 1_500]), (false, [0, 100, 1_000])] {
+            let device = OneByOne { flushes_alone, ..OneByOne::default() };
+            let submitted_ns = Rc::clone(&device.submitted_ns);
+            let mut host = Host::new(device);
+            let mut requests = [pending(0, 1_000, false), pending(100, 500, false), pending(200, 500, false)];
+            requests[1].command.verb = Verb::Flush;
+            host.live(requests.into_iter(), 1_000_000);
+            assert_eq!(*submitted_ns.borrow(), expected);
+        }
     }
 
     #[test]

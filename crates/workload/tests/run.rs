@@ -43,6 +43,34 @@ fn waiting_in_the_host_counts_into_the_latency() {
     assert_eq!(rows[0].duration_ns, 400_000);
 }
 
+/// The device itself checks that nothing stands beside a flush.
+#[test]
+fn a_flush_that_stands_alone_waits_for_others_and_they_for_it() {
+    const JOB: &str = "[global]\nnumber_ios=40\n[reads]\nrw=randread\niodepth=4\n[writes]\nrw=randwrite\nfsync=4\n";
+    for through_linux in [false, true] {
+        let mut took_ns = Vec::new();
+        for flushes_alone in [false, true] {
+            let mut device = FixedLatency::new(CAPACITY, 32, 1_000_000);
+            device.flushes_alone = flushes_alone;
+            let run = Run::start(JobFile::parse(JOB, CAPACITY).unwrap(), 0, SECOND_NS, 1);
+            let mut run = if through_linux { run.through_linux() } else { run };
+            let mut rows = Vec::new();
+            while !run.is_over() {
+                rows.extend(run.advance(&mut device, 7));
+            }
+            assert_eq!(count(&rows), 80);
+            assert_eq!(
+                device.asked.iter().filter(|(_, request)| request.verb == Verb::Flush).count(),
+                9,
+                "fio sends none behind the last"
+            );
+            let last_read = device.asked.iter().rfind(|(_, request)| request.verb == Verb::Read).unwrap();
+            took_ns.push(last_read.0);
+        }
+        assert!(took_ns[1] > took_ns[0], "readers wait for flushes: {took_ns:?}");
+    }
+}
+
 #[test]
 fn stonewalled_jobs_follow_each_other_and_others_do_not() {
     let first_write = |stonewall: &str| {

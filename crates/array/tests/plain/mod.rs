@@ -18,6 +18,7 @@ pub struct Plain {
     asked: Vec<(Verb, Range<u64>)>,
     forced: Vec<Range<u64>>,
     overtaken: Option<u64>,
+    flushes_alone: bool,
 }
 
 impl Plain {
@@ -29,6 +30,7 @@ impl Plain {
             asked: Vec::new(),
             forced: Vec::new(),
             overtaken: None,
+            flushes_alone: false,
         }
     }
 
@@ -36,6 +38,12 @@ impl Plain {
     #[allow(dead_code, reason = "not every test has one")]
     pub fn overtaking(self, offset_bytes: u64) -> Self {
         Self { overtaken: Some(offset_bytes), ..self }
+    }
+
+    /// As SATA has it.
+    #[allow(dead_code, reason = "not every test flushes")]
+    pub fn flushing_alone(self) -> Self {
+        Self { flushes_alone: true, ..self }
     }
 
     /// The ranges read, in the order asked for.
@@ -84,6 +92,10 @@ impl BlockDevice for Plain {
 
     fn queue_depth(&self) -> u32 {
         32
+    }
+
+    fn flushes_alone(&self) -> bool {
+        self.flushes_alone
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

@@ -57,6 +57,10 @@ impl<D: BlockDevice> BlockDevice for Impatient<D> {
         self.device.queue_depth()
     }
 
+    fn flushes_alone(&self) -> bool {
+        self.device.flushes_alone()
+    }
+
     fn submit(&mut self, now_ns: u64, request: Request) {
         let times = if request.verb == Verb::Flush { FLUSH_TIMES } else { 1 };
         self.wait(now_ns.saturating_add(self.timeout_ns.saturating_mul(times)), request.tag);

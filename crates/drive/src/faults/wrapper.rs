@@ -199,6 +199,10 @@ impl<D: BlockDevice, F: Fault> BlockDevice for Faulty<D, F> {
         self.device.queue_depth()
     }
 
+    fn flushes_alone(&self) -> bool {
+        self.device.flushes_alone()
+    }
+
     fn submit(&mut self, now_ns: u64, request: Request) {
         self.step(now_ns.max(self.now_ns));
         let fate = self.fault.receive(self.now_ns, &request);

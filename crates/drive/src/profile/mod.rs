@@ -160,6 +160,8 @@ pub struct InterfaceProfile {
     pub rate_mb_s: f64,
     /// From the command's arrival to the drive working on it, the share of a bridge that is not described included.
     pub overhead_us: f64,
+    /// A flush stands in the queue beside others, as SAS and USB have it. SATA's is no queued command.
+    pub queued_flush: bool,
     /// What stands between host and drive, if anything does.
     pub bridge: Option<BridgeProfile>,
 }

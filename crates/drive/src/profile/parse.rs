@@ -206,10 +206,12 @@ fn interface(root: &Table, origins: &mut Origins) -> Result<InterfaceProfile, Pr
     const RATE: Bounds = bounds(1.0, 100_000.0, "1..100000 MB/s is possible");
     const OVERHEAD: Bounds = bounds(0.0, 1e6, "0..1000000 us is possible");
     let mut section = Section::new("interface", root, origins)?;
+    let bridge = bridge(&mut section, &OVERHEAD)?;
     let interface = InterfaceProfile {
         rate_mb_s: section.float("rate_mb_s", &RATE)?,
         overhead_us: section.float("overhead_us", &OVERHEAD)?,
-        bridge: bridge(&mut section, &OVERHEAD)?,
+        queued_flush: section.flag_or("queued_flush", bridge.is_some())?,
+        bridge,
     };
     section.finish()?;
     Ok(interface)

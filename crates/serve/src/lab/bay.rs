@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drive::{BlockDevice, Completion, Lost, Request, Status, Verb};
+use drive::{BlockDevice, Completion, Given, Lost, Request, Status, Verb};
 use slab::Slab;
 
 use super::error::LabError;
@@ -43,10 +43,10 @@ pub(super) struct Bay {
     device: Box<dyn BlockDevice + Send>,
     /// By the tag under which the drive knows them.
     flights: Slab<Flight>,
-    /// What is kept back because the drive's queue is full, in order of arrival.
+    /// What is kept back because the drive has no room for it, in order of arrival.
     waiting: VecDeque<usize>,
-    /// How many the drive has.
-    submitted: usize,
+    given: Given,
+    /// The soonest first.
     errands: VecDeque<Errand>,
     /// Ended by the drive; the guest hears of it as soon as it waits.
     ended: Vec<Completion>,
@@ -76,7 +76,7 @@ impl Bay {
             device,
             flights: Slab::new(),
             waiting: VecDeque::new(),
-            submitted: 0,
+            given: Given::default(),
             errands: VecDeque::new(),
             ended: Vec::new(),
             undo: power_may_fail.then(Undo::new),
@@ -93,7 +93,7 @@ impl Bay {
         self.waiting.clear();
         self.errands.clear();
         self.ended.clear();
-        self.submitted = 0;
+        self.given.clear();
         self.device.power_on(now_ns + off_ns);
         Ok(())
     }
@@ -138,10 +138,16 @@ impl Bay {
         self.live(now_ns)?;
         while let Some(chain) = ring.take(&port.memory)? {
             match self.front.receive(queue, &chain, &port.memory)? {
+                Received::Ask(ask) if self.is_sent_back(&ask) => {
+                    let answer = self.front.busy().unwrap_or_default();
+                    let at = self.errands.partition_point(|errand| errand.due_ns <= now_ns);
+                    self.errands.insert(at, Errand { due_ns: now_ns, queue, chain, task: Task::Nothing, answer });
+                }
                 Received::Ask(ask) => {
                     let flight = Flight { queue, chain, ask, arrived_ns: now_ns, cancelled: false, flush: 0 };
                     let key = self.flights.insert(flight);
                     self.waiting.push_back(key);
+                    self.admit(now_ns);
                 }
                 Received::Task(task, answer) => {
                     self.errands.push_back(Errand { due_ns: now_ns + TASK_NS, queue, chain, task, answer });
@@ -150,7 +156,6 @@ impl Bay {
             }
         }
         self.counters.most_outstanding = self.counters.most_outstanding.max(self.flights.len() as u64);
-        self.admit(now_ns);
         Ok(())
     }
 
@@ -158,7 +163,7 @@ impl Bay {
     fn live(&mut self, now_ns: u64) -> Result<(), LabError> {
         let before = self.ended.len();
         self.device.advance(now_ns, &mut self.ended);
-        self.submitted -= self.ended.len() - before;
+        self.given.answered((self.ended.len() - before) as u32);
         while let Some(lost) = self.device.losses().get(self.losses).cloned() {
             self.losses += 1;
             self.lose(&lost)?;
@@ -166,9 +171,25 @@ impl Bay {
         Ok(())
     }
 
+    /// Is there room in the drive, or in its electronics, which answer what moves nothing beside a flush?
+    fn has_room_for(&self, ask: &Ask) -> bool {
+        let is_possible = ask.moves_nothing() && self.given.commands() < self.device.queue_depth();
+        is_possible || self.given.leaves_room_for(ask.verb, &self.device)
+    }
+
+    /// Is the driver to ask again, because of a flush that stands alone? The flush itself waits here, so that it comes next.
+    fn is_sent_back(&self, ask: &Ask) -> bool {
+        let is_flush = |key: &usize| self.flights[*key].ask.verb == Verb::Flush;
+        let behind_flush = self.device.flushes_alone() && self.waiting.iter().any(is_flush);
+        let is_full = self.given.commands() >= self.device.queue_depth();
+        let beside_flush = !is_full && !self.has_room_for(ask);
+        let waits = ask.verb == Verb::Flush || ask.moves_nothing();
+        !waits && (behind_flush || beside_flush) && self.front.busy().is_some()
+    }
+
     /// Hands over what the drive has room for.
     fn admit(&mut self, now_ns: u64) {
-        while self.submitted < self.device.queue_depth() as usize {
+        while self.waiting.front().is_some_and(|key| self.has_room_for(&self.flights[*key].ask)) {
             let Some(key) = self.waiting.pop_front() else { return };
             let ask = &mut self.flights[key].ask;
             // Without a write cache every write is durable once it is answered; of one on its way the cache may be switched.
@@ -179,7 +200,7 @@ impl Bay {
                 self.flights[key].flush = undo.flush_begins();
             }
             self.device.submit(now_ns, Request { tag, verb, fua, offset_bytes, bytes });
-            self.submitted += 1;
+            self.given.give(verb, &self.device);
         }
     }
 

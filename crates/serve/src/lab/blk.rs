@@ -170,6 +170,11 @@ impl Front for Blk {
         memory.scatter(&flight.chain.writable, room, &[IO_ERROR]).map(|written| written as u32)
     }
 
+    /// No driver of this kind of device has a clock.
+    fn busy(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     fn write_cache(&self) -> bool {
         self.write_cache
     }

@@ -25,6 +25,11 @@ impl Ask {
     pub fn nothing(tag: u64) -> Self {
         Self { verb: Verb::Read, fua: false, offset_bytes: 0, bytes: 0, tag }
     }
+
+    /// Does it move none?
+    pub fn moves_nothing(&self) -> bool {
+        self.verb == Verb::Read && self.bytes == 0
+    }
 }
 
 /// Something to be done with commands that are under way.
@@ -90,6 +95,10 @@ pub(super) trait Front: Configuration + Send {
 
     /// Writes that the command was aborted; how many bytes that took.
     fn cancel(&self, flight: &Flight, memory: &Memory) -> Result<u32, LabError>;
+
+    /// The answer to a command behind a flush that stands alone, if the driver knows to ask again: who commands such drives
+    /// does not send it before, so that no clock runs against it.
+    fn busy(&self) -> Option<Vec<u8>>;
 
     /// Whether the drive may acknowledge writes before they are durable.
     fn write_cache(&self) -> bool;

@@ -166,6 +166,10 @@ impl<D: BlockDevice> BlockDevice for Kept<D> {
         self.device.queue_depth()
     }
 
+    fn flushes_alone(&self) -> bool {
+        self.device.flushes_alone()
+    }
+
     fn submit(&mut self, now_ns: u64, request: Request) {
         self.note(now_ns, Event::Request(request));
         self.device.submit(self.age_ns + now_ns, request);

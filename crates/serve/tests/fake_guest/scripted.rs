@@ -14,6 +14,7 @@ pub struct Scripted {
     pub hangs_from_bytes: u64,
     /// Requests from here on (but before those that hang) end with a medium error.
     pub bad_from_bytes: u64,
+    pub flushes_alone: bool,
     pub log: Log,
     pub capacity_bytes: u64,
     pub outstanding: Vec<Completion>,
@@ -28,6 +29,7 @@ impl Scripted {
             queue_depth: 32,
             hangs_from_bytes: u64::MAX,
             bad_from_bytes: u64::MAX,
+            flushes_alone: false,
             log: Log::default(),
             capacity_bytes: CAPACITY_BYTES,
             outstanding: Vec::new(),
@@ -48,6 +50,10 @@ impl BlockDevice for Scripted {
 
     fn queue_depth(&self) -> u32 {
         self.queue_depth
+    }
+
+    fn flushes_alone(&self) -> bool {
+        self.flushes_alone
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

@@ -122,16 +122,24 @@ impl BlockLayer {
         rides && self.coming.is_empty()
     }
 
-    /// The next command for the drive, which has room for one.
-    pub fn next(&mut self, now_ns: u64) -> Option<Request> {
+    /// The next command for the drive, if there is room for it: who waits before others for that lets them wait, too.
+    pub fn next(&mut self, now_ns: u64, may_go: impl Fn(Verb) -> bool) -> Option<Request> {
         if self.sent.holds_back(now_ns) {
             return None;
         }
-        if let Some(again) = self.sent.again(now_ns) {
-            return Some(again);
+        if let Some(verb) = self.sent.verb_of_next_again() {
+            return may_go(verb).then(|| self.sent.again(now_ns)).flatten();
         }
-        if let Some(flush) = self.flushes.pop_front() {
+        if let Some(flush) = self.flushes.front().copied() {
+            if !may_go(Verb::Flush) {
+                return None;
+            }
+            self.flushes.pop_front();
             return Some(self.sent.send(now_ns, Command::new(flush, vec![flush.tag])));
+        }
+        // Reads, writes and trims are all alike in that.
+        if !may_go(Verb::Read) {
+            return None;
         }
         let goes_on = self.next[self.batch_of].filter(|_| self.in_batch < BATCH);
         let key = match goes_on {
@@ -385,6 +393,11 @@ mod tests {
 
     const PAGE: u64 = 4096;
 
+    /// The drive has room for all.
+    fn whatever(_: Verb) -> bool {
+        true
+    }
+
     fn ask(tag: u32, verb: Verb, page: u64) -> Request {
         Request { tag, verb, fua: false, offset_bytes: page * PAGE, bytes: PAGE }
     }
@@ -395,7 +408,7 @@ mod tests {
 
     /// Pages and lengths in pages of all commands that are left.
     fn drained(layer: &mut BlockLayer) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| layer.next(0)).map(|one| (one.offset_bytes / PAGE, one.bytes / PAGE)).collect()
+        std::iter::from_fn(|| layer.next(0, whatever)).map(|one| (one.offset_bytes / PAGE, one.bytes / PAGE)).collect()
     }
 
     #[test]
@@ -404,7 +417,7 @@ mod tests {
         let asked = [(0, 10), (1, 11), (2, 20), (3, 9), (4, 12), (5, 14), (6, 13)];
         let looks = asked.map(|(tag, page)| layer.insert(0, ask(tag, Verb::Write, page)));
         assert_eq!(looks, [1, 0, 1, 0, 0, 1, 0]);
-        let command = layer.next(0).unwrap();
+        let command = layer.next(0, whatever).unwrap();
         assert_eq!((command.offset_bytes / PAGE, command.bytes / PAGE), (9, 6));
         let mut completions = vec![end(command.tag, Status::Good)];
         layer.complete(&mut completions);
@@ -418,7 +431,7 @@ mod tests {
         let mut layer = BlockLayer::default();
         layer.insert(0, ask(0, Verb::Read, 1));
         layer.insert(0, ask(1, Verb::Write, 2));
-        layer.next(0).unwrap();
+        layer.next(0, whatever).unwrap();
         layer.insert(0, ask(2, Verb::Read, 2));
         layer.insert(0, Request { bytes: LONGEST_BYTES, ..ask(3, Verb::Read, 3) });
         assert_eq!(drained(&mut layer), [(2, 1), (3, LONGEST_BYTES / PAGE), (2, 1)]);
@@ -456,7 +469,7 @@ mod tests {
     fn what_is_too_long_is_split_and_ends_with_its_last_part() {
         let mut layer = BlockLayer::default();
         assert_eq!(layer.insert(0, Request { bytes: 2 << 20, ..ask(9, Verb::Write, 0) }), 2);
-        let parts = [layer.next(0).unwrap(), layer.next(0).unwrap()];
+        let parts = [layer.next(0, whatever).unwrap(), layer.next(0, whatever).unwrap()];
         assert_eq!(parts.map(|part| (part.offset_bytes >> 10, part.bytes >> 10)), [(0, 1280), (1280, 768)]);
         let mut completions = vec![end(parts[1].tag, Status::Gone)];
         layer.complete(&mut completions);
@@ -489,14 +502,14 @@ mod tests {
         for page in 0..40 {
             layer.insert(1, ask(1 + page, Verb::Read, 2 * u64::from(page)));
         }
-        assert_eq!(layer.next(2).unwrap().offset_bytes, 500 * PAGE);
-        let first = layer.next(EXPIRE_NS[0] + 1).unwrap();
+        assert_eq!(layer.next(2, whatever).unwrap().offset_bytes, 500 * PAGE);
+        let first = layer.next(EXPIRE_NS[0] + 1, whatever).unwrap();
         assert_eq!(first.offset_bytes, 0);
         for _ in 1..BATCH {
-            layer.next(2).unwrap();
+            layer.next(2, whatever).unwrap();
         }
         layer.insert(3, ask(90, Verb::Read, 3));
-        assert_eq!(layer.next(4).unwrap().offset_bytes, u64::from(BATCH) * 2 * PAGE);
+        assert_eq!(layer.next(4, whatever).unwrap().offset_bytes, u64::from(BATCH) * 2 * PAGE);
     }
 
     #[test]
@@ -509,9 +522,9 @@ mod tests {
                 layer.insert(TICK_NS, ask(1 + page, Verb::Read, 2 * u64::from(page)));
             }
             for _ in 0..BATCH {
-                layer.next(TICK_NS).unwrap();
+                layer.next(TICK_NS, whatever).unwrap();
             }
-            layer.next(now_ns).unwrap().offset_bytes / PAGE
+            layer.next(now_ns, whatever).unwrap().offset_bytes / PAGE
         };
         assert_eq!(second_batch_begins_with(EXPIRE_NS[0] - 1), 2 * u64::from(BATCH));
         assert_eq!(second_batch_begins_with(EXPIRE_NS[0]), 500);
@@ -522,8 +535,8 @@ mod tests {
         let mut layer = BlockLayer::default();
         layer.insert(0, ask(0, Verb::Write, 1));
         layer.insert(0, Request { bytes: 0, offset_bytes: 0, ..ask(1, Verb::Flush, 0) });
-        assert_eq!(layer.next(0).unwrap().verb, Verb::Flush);
+        assert_eq!(layer.next(0, whatever).unwrap().verb, Verb::Flush);
         layer.clear();
-        assert_eq!(layer.next(0), None);
+        assert_eq!(layer.next(0, whatever), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drive::{BlockDevice, Completion, Forwarded, Reads, Request, Status, Writes};
+use drive::{BlockDevice, Completion, Forwarded, Given, Reads, Request, Status, Writes};
 
 use super::block_layer::{BlockLayer, LOOK_NS};
 use super::log::{RequestColumns, RequestLog};
@@ -64,7 +64,7 @@ pub struct Run {
     backlog: VecDeque<Request>,
     /// What the requests go through instead, if the host is like Linux.
     block_layer: Option<BlockLayer>,
-    in_device: u32,
+    given: Given,
     completions: Vec<Completion>,
     /// What has completed for workers that wait for all of theirs and have not looked yet.
     unseen: Vec<Completion>,
@@ -113,7 +113,7 @@ impl Run {
             slots: vec![EMPTY; slots],
             backlog: VecDeque::with_capacity(slots),
             block_layer: None,
-            in_device: 0,
+            given: Given::default(),
             completions: Vec::with_capacity(slots),
             unseen: Vec::new(),
             tallies,
@@ -232,12 +232,12 @@ impl Run {
         if let Some(block_layer) = &mut self.block_layer {
             block_layer.clear();
         }
-        while self.in_device > 0 {
+        while self.given.commands() > 0 {
             let Some(next_ns) = device.next_event_ns() else {
                 break;
             };
             self.pass_time(device, next_ns.max(self.now_ns));
-            self.in_device -= self.completions.len() as u32;
+            self.given.answered(self.completions.len() as u32);
         }
     }
 
@@ -285,7 +285,7 @@ impl Run {
         let limit_ns = self.next_wake_ns.min(looks_ns).min(end_ns).max(self.now_ns);
         self.completions.clear();
         self.now_ns = device.advance_to_completion(limit_ns, &mut self.completions).max(self.now_ns);
-        self.in_device -= self.completions.len() as u32;
+        self.given.answered(self.completions.len() as u32);
         if let Some(block_layer) = &mut self.block_layer {
             block_layer.complete(&mut self.completions);
             if looks_ns <= self.now_ns {
@@ -337,7 +337,7 @@ impl Run {
         let Some(tally) = self.tallies.iter_mut().find(|tally| tally.direction() == Direction::Write) else {
             return;
         };
-        if !self.backlog.is_empty() || worker.free_tags().len() as u32 + self.in_device > device.queue_depth() {
+        if !self.backlog.is_empty() || worker.free_tags().len() as u32 + self.given.commands() > device.queue_depth() {
             return;
         }
         let limit_ns = end_ns.min(worker.end_ns()).min(self.next_wake_ns);
@@ -356,7 +356,8 @@ impl Run {
         let completed = self.completions.len() as u64;
         let asked = completed + free - worker.free_tags().len() as u64;
         worker.forwarded(Direction::Write, asked, completed, next.bytes);
-        self.in_device = (u64::from(self.in_device) + asked - completed) as u32;
+        self.given.give_many(asked as u32);
+        self.given.answered(completed as u32);
     }
 
     fn pass_time(&mut self, device: &mut impl BlockDevice, to_ns: u64) {
@@ -492,15 +493,17 @@ impl Run {
 
     /// Hands over what has waited for room in the device's queue.
     fn feed(&mut self, device: &mut impl BlockDevice) {
-        while self.in_device < device.queue_depth() {
+        loop {
+            let may_go = |verb| self.given.leaves_room_for(verb, device);
             let next = match &mut self.block_layer {
-                Some(block_layer) => block_layer.next(self.now_ns),
-                None => self.backlog.pop_front(),
+                Some(block_layer) => block_layer.next(self.now_ns, may_go),
+                None if self.backlog.front().is_some_and(|request| may_go(request.verb)) => self.backlog.pop_front(),
+                None => None,
             };
             let Some(request) = next else {
                 return;
             };
-            self.in_device += 1;
+            self.given.give(request.verb, device);
             device.submit(self.now_ns, request);
         }
     }

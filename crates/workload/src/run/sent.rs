@@ -92,6 +92,11 @@ impl Sent {
         self.holds_back
     }
 
+    /// What the next of those is that were taken back.
+    pub fn verb_of_next_again(&self) -> Option<Verb> {
+        self.taken_back.front().map(|command| command.request.verb)
+    }
+
     /// The next of those that were taken back.
     pub fn again(&mut self, now_ns: u64) -> Option<Request> {
         let command = self.taken_back.pop_front()?;

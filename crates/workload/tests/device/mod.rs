@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drive::{BlockDevice, Completion, Request, Status};
+use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 /// Serves up to `queue_depth` requests side by side, each in `latency_ns`.
 pub struct FixedLatency {
@@ -10,6 +10,7 @@ pub struct FixedLatency {
     pub queue_depth: u32,
     pub latency_ns: u64,
     pub fails_at: Option<u64>,
+    pub flushes_alone: bool,
     pub asked: Vec<(u64, Request)>,
     in_flight: VecDeque<(u64, Request)>,
     now_ns: u64,
@@ -18,7 +19,16 @@ pub struct FixedLatency {
 impl FixedLatency {
     pub fn new(capacity_bytes: u64, queue_depth: u32, latency_ns: u64) -> Self {
         let (asked, in_flight) = (Vec::new(), VecDeque::new());
-        Self { capacity_bytes, queue_depth, latency_ns, fails_at: None, asked, in_flight, now_ns: 0 }
+        Self {
+            capacity_bytes,
+            queue_depth,
+            latency_ns,
+            fails_at: None,
+            flushes_alone: false,
+            asked,
+            in_flight,
+            now_ns: 0,
+        }
     }
 }
 
@@ -31,11 +41,18 @@ impl BlockDevice for FixedLatency {
         self.queue_depth
     }
 
+    fn flushes_alone(&self) -> bool {
+        self.flushes_alone
+    }
+
     fn submit(&mut self, now_ns: u64, request: Request) {
         assert!(now_ns >= self.now_ns, "time ran backwards");
         assert!(self.in_flight.len() < self.queue_depth as usize, "the queue is over full");
         assert!(self.in_flight.iter().all(|(_, other)| other.tag != request.tag), "tag {} twice", request.tag);
         assert!(self.in_flight.iter().all(|(due_ns, _)| *due_ns >= now_ns), "completions were left behind");
+        let flushes = [request.verb].into_iter().chain(self.in_flight.iter().map(|(_, other)| other.verb));
+        let beside = !self.in_flight.is_empty() && flushes.into_iter().any(|verb| verb == Verb::Flush);
+        assert!(!(self.flushes_alone && beside), "a flush beside others");
         assert!(request.offset_bytes % 512 == 0 && request.bytes % 512 == 0, "{request:?}");
         assert!(request.offset_bytes + request.bytes <= self.capacity_bytes, "{request:?}");
         self.now_ns = now_ns;

@@ -48,6 +48,7 @@ mod response {
 /// How the drive ended it.
 const GOOD: u8 = 0;
 const CHECK_CONDITION: u8 = 2;
+const BUSY: u8 = 8;
 
 pub(super) struct Scsi {
     identity: Identity,
@@ -358,6 +359,12 @@ impl Front for Scsi {
         let mut head = [0; RESPONSE_BYTES];
         head[11] = response::ABORTED;
         memory.scatter(&flight.chain.writable, 0, &head).map(|written| written as u32)
+    }
+
+    fn busy(&self) -> Option<Vec<u8>> {
+        let mut head = vec![0; RESPONSE_BYTES];
+        head[10] = BUSY;
+        Some(head)
     }
 
     fn write_cache(&self) -> bool {

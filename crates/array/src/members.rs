@@ -86,6 +86,8 @@ struct Whole {
     submitted_ns: u64,
     parts: u32,
     status: Status,
+    /// When the parts have ended, a flush follows.
+    then_flush: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -276,7 +278,9 @@ impl<D: BlockDevice> Members<D> {
     pub fn ask(&mut self, member: usize, ask: Ask, token: u64) {
         let Ask { verb, offset_bytes, bytes, .. } = ask;
         let parts = bytes.div_ceil(self.max_request_bytes).max(1);
-        let whole = self.keep(Whole { token, submitted_ns: self.now_ns, parts: parts as u32, status: Status::Good });
+        let then_flush = ask.fua && verb == Verb::Write && self.members[member].device.speaks_ata();
+        let (submitted_ns, status) = (self.now_ns, Status::Good);
+        let whole = self.keep(Whole { token, submitted_ns, parts: parts as u32, status, then_flush });
         let counters = &mut self.members[member].counters;
         match verb {
             Verb::Read => counters.bytes_read += bytes,
@@ -364,7 +368,7 @@ impl<D: BlockDevice> Members<D> {
     /// on its way (`blk_mq_submit_bio`).
     fn issue(&mut self, at: usize, mut command: Command) {
         let limits = self.limits();
-        if !self.is_plugged || command.verb == Verb::Flush {
+        if !self.is_plugged || self.overtakes(at, &command) {
             self.insert(at, command);
             return;
         }
@@ -388,11 +392,19 @@ impl<D: BlockDevice> Members<D> {
         self.gathered = gathered;
     }
 
+    /// Flushes overtake all others, and so does a write behind which one follows, where Linux has no single write forced to the
+    /// medium (`block/blk-flush.c`).
+    fn overtakes(&self, at: usize, command: &Command) -> bool {
+        command.verb == Verb::Flush || (command.fua && self.members[at].device.speaks_ata())
+    }
+
     /// To the drive if it has room; else to those that wait.
     fn insert(&mut self, at: usize, command: Command) {
         let member = &self.members[at];
         if member.waiting.is_empty() && member.has_room_for(command.verb) {
             self.hand_over(at, command);
+        } else if self.overtakes(at, &command) {
+            self.members[at].waiting.push_ahead(command);
         } else if let Some(command) = self.merged(at, command) {
             self.members[at].waiting.push(command);
         }
@@ -423,7 +435,8 @@ impl<D: BlockDevice> Members<D> {
             member.commands.push(None);
             member.commands.len() as u32 - 1
         });
-        let Command { verb, fua, offset_bytes, bytes, .. } = command;
+        let Command { verb, offset_bytes, bytes, .. } = command;
+        let fua = command.fua && !member.device.speaks_ata();
         let times_out_ns = self.now_ns + command.patience_ns(self.command_timeout_ns);
         let command = Command { issued_ns: self.now_ns, times_out_ns, ..command };
         member.times_out_ns = member.times_out_ns.min(times_out_ns);
@@ -561,7 +574,12 @@ impl<D: BlockDevice> Members<D> {
             if whole.status == Status::Good {
                 whole.status = status;
             }
-            if whole.parts == 0 {
+            if whole.parts == 0 && whole.then_flush && whole.status == Status::Good {
+                (whole.parts, whole.then_flush) = (1, false);
+                let flush = Ask { verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0, segments: 0 };
+                let others = self.spare.pop().unwrap_or_default();
+                self.insert(at, Command::new(flush, self.now_ns, place, others));
+            } else if whole.parts == 0 {
                 let counters = &mut self.members[at].counters;
                 counters.longest_ns = counters.longest_ns.max(self.now_ns - whole.submitted_ns);
                 let (token, status) = (whole.token, whole.status);

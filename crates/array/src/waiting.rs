@@ -3,14 +3,12 @@
 
 use std::collections::VecDeque;
 
-use drive::Verb;
-
 use crate::command::{Command, Limits};
 
 /// Those of one drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
-    /// Flushes, and what is asked again: they overtake all others.
+    /// Flushes, what one follows behind, and what is asked again: they overtake all others.
     ahead: VecDeque<Command>,
     /// The others, the oldest first.
     queue: VecDeque<Command>,
@@ -33,11 +31,12 @@ impl Waiting {
 
     /// It is not merged with any.
     pub fn push(&mut self, command: Command) {
-        if command.verb == Verb::Flush {
-            self.ahead.push_back(command);
-        } else {
-            self.queue.push_back(command);
-        }
+        self.queue.push_back(command);
+    }
+
+    /// It overtakes all others.
+    pub fn push_ahead(&mut self, command: Command) {
+        self.ahead.push_back(command);
     }
 
     /// The place of one that waits which another goes on behind and has room for it (`elv_merge`).
@@ -79,6 +78,7 @@ impl Waiting {
 mod tests {
     use super::*;
     use crate::command::Ask;
+    use drive::Verb;
 
     const BLOCK: u64 = 64 << 10;
     const LIMITS: Limits = Limits { bytes: 20 * BLOCK, segments: 254 };
@@ -131,7 +131,7 @@ mod tests {
     fn flushes_and_what_is_asked_again_overtake() {
         let mut waiting = Waiting::default();
         waiting.push(command(Verb::Write, 1, 1, 1));
-        waiting.push(command(Verb::Flush, 0, 0, 0));
+        waiting.push_ahead(command(Verb::Flush, 0, 0, 0));
         waiting.again(command(Verb::Write, 7, 1, 1));
         assert_eq!(order(waiting), [(7, 1), (0, 0), (1, 1)]);
     }

@@ -110,7 +110,7 @@ fn a_flush_of_sata_waits_for_what_the_drive_has_and_all_else_waits_for_the_flush
     let asks = [(Verb::Write, 3 << 20), (Verb::Write, 1 << 20), (Verb::Flush, 0), (Verb::Read, 2 << 20)];
     let drive = || Plain::new(1 << 30).overtaking(3 << 20);
     assert_eq!(ends(drive(), &asks), (vec![(1, 4), (2, 5), (3, 7), (0, 1002)], 1002), "beside each other");
-    let alone = ends(drive().flushing_alone(), &asks);
+    let alone = ends(drive().speaking_ata(), &asks);
     assert_eq!(alone.0, [(1, 4), (0, 1002), (2, 1003), (3, 1005)]);
     assert_eq!(alone.1, 1002, "what waits in the host is nothing that the drive takes its time for");
 }
@@ -119,9 +119,34 @@ fn a_flush_of_sata_waits_for_what_the_drive_has_and_all_else_waits_for_the_flush
 fn a_flush_of_sata_overtakes_what_waits() {
     let mut asks: Vec<(Verb, u64)> = (0..40).map(|at| (Verb::Read, at << 20)).collect();
     asks.push((Verb::Flush, 0));
-    let (ends, _) = ends(Plain::new(1 << 30).flushing_alone(), &asks);
+    let (ends, _) = ends(Plain::new(1 << 30).speaking_ata(), &asks);
     let order: Vec<u64> = ends.into_iter().map(|(token, _)| token).collect();
     assert_eq!(order, [(0..32).collect::<Vec<_>>(), vec![40], (32..40).collect()].concat());
+}
+
+/// Of what is to be forced to the medium, and of other writes that wait for room: what the drive is asked, and when the first ends.
+fn forced(drive: Plain) -> (Vec<(Verb, u64)>, usize, u64) {
+    let mut members = Members::new(vec![drive], 0, MOST_BYTES, 0);
+    (0..33).for_each(|at| members.submit(0, Verb::Write, at << 20, 20 * KIB, at));
+    let ask = Ask { verb: Verb::Write, fua: true, offset_bytes: 99 << 20, bytes: 20 * KIB, segments: 1 };
+    members.ask(0, ask, 99);
+    let mut done = Vec::new();
+    while members.next_event_ns().is_some() {
+        members.step(u64::MAX, &mut done);
+    }
+    let asked = members.device(0).asked()[32..].iter().map(|(verb, range)| (*verb, range.start >> 20)).collect();
+    let ends = done.iter().find(|one| one.token == 99).unwrap();
+    (asked, members.device(0).forced().len(), ends.completed_ns / 100_000)
+}
+
+/// Of the drive, 0.2 ms for each write and 0.1 ms for a flush.
+#[test]
+fn behind_what_is_to_be_durable_a_sata_drive_is_flushed() {
+    let flushed = forced(Plain::new(1 << 30).speaking_ata());
+    // The other has gone before the first has ended, and the flush waits for it.
+    assert_eq!(flushed, (vec![(Verb::Write, 99), (Verb::Write, 32), (Verb::Flush, 0)], 0, 69));
+    let forced = forced(Plain::new(1 << 30));
+    assert_eq!(forced, (vec![(Verb::Write, 32), (Verb::Write, 99)], 1, 68));
 }
 
 const S: u64 = 1_000_000_000;

@@ -15,7 +15,7 @@ use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics, NEVER};
 use crate::passing::Passing;
-use crate::profile::{InterfaceProfile, Profile, QueueOrder};
+use crate::profile::{InterfaceProfile, Profile, Protocol, QueueOrder};
 use crate::queue::{Candidate, CommandQueue};
 use crate::request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, Writes, SECTOR_BYTES};
 use crate::shingled::{reserved_bytes, Extent, Shingled};
@@ -37,7 +37,7 @@ pub struct Drive {
     /// The home address of the host's first block.
     pub(crate) home_block: u64,
     depth: u32,
-    flushes_alone: bool,
+    speaks_ata: bool,
     pub(crate) clock: Clock,
     pub(crate) mechanics: Mechanics,
     pub(crate) head: Head,
@@ -104,7 +104,7 @@ impl Drive {
             capacity_sectors: profile.geometry.capacity_bytes / SECTOR_BYTES,
             home_block: layer.as_ref().map_or(0, Shingled::first_band_block),
             depth: profile.queue_depth(),
-            flushes_alone: !profile.interface.queued_flush,
+            speaks_ata: profile.interface.protocol == Protocol::Ata,
             mechanics,
             head,
             now: 0,
@@ -433,8 +433,8 @@ impl BlockDevice for Drive {
         self.depth
     }
 
-    fn flushes_alone(&self) -> bool {
-        self.flushes_alone
+    fn speaks_ata(&self) -> bool {
+        self.speaks_ata
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

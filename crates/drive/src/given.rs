@@ -7,7 +7,7 @@ use crate::request::{BlockDevice, Verb};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
     commands: u32,
-    flushes_alone: bool,
+    lone_flush: bool,
 }
 
 impl Given {
@@ -20,16 +20,16 @@ impl Given {
     /// May the device be given one more, of this kind?
     #[inline]
     pub fn leaves_room_for(&self, verb: Verb, device: &(impl BlockDevice + ?Sized)) -> bool {
-        let stands_alone = verb == Verb::Flush && device.flushes_alone();
+        let stands_alone = verb == Verb::Flush && device.speaks_ata();
         let most = if stands_alone { 1 } else { device.queue_depth() };
-        self.commands < most && !self.flushes_alone
+        self.commands < most && !self.lone_flush
     }
 
     /// The device is given one.
     #[inline]
     pub fn give(&mut self, verb: Verb, device: &(impl BlockDevice + ?Sized)) {
         self.commands += 1;
-        self.flushes_alone |= verb == Verb::Flush && device.flushes_alone();
+        self.lone_flush |= verb == Verb::Flush && device.speaks_ata();
     }
 
     /// It was given so many that are no flushes.
@@ -42,7 +42,7 @@ impl Given {
     #[inline]
     pub fn answered(&mut self, commands: u32) {
         self.commands -= commands;
-        self.flushes_alone &= self.commands > 0;
+        self.lone_flush &= self.commands > 0;
     }
 
     /// It has forgotten all.
@@ -55,25 +55,25 @@ impl Given {
 mod tests {
     use super::*;
     use crate::drive::Drive;
-    use crate::profile::Profile;
+    use crate::profile::{Profile, Protocol};
     use proptest::prelude::*;
 
     const SATA: &str = include_str!("../../../drives/wd40efax.toml");
 
-    fn drive(queued_flush: bool) -> Drive {
+    fn drive(protocol: Protocol) -> Drive {
         let mut profile = Profile::parse(SATA).unwrap();
-        profile.interface.queued_flush = queued_flush;
+        profile.interface.protocol = protocol;
         Drive::new(&profile, 1)
     }
 
     proptest! {
         /// However many come and go, no more are there than the queue has room for, and a flush is there alone if it has to be.
         #[test]
-        fn a_flush_stands_alone_where_it_is_no_queued_command(
-            queued_flush in any::<bool>(),
+        fn a_flush_of_ata_stands_alone(
+            ata in any::<bool>(),
             steps in prop::collection::vec((any::<bool>(), prop::bool::weighted(0.2)), 1..200),
         ) {
-            let drive = drive(queued_flush);
+            let drive = drive(if ata { Protocol::Ata } else { Protocol::Scsi });
             let (mut given, mut there) = (Given::default(), Vec::new());
             for (comes, flush) in steps {
                 let verb = if flush { Verb::Flush } else { Verb::Read };
@@ -83,26 +83,25 @@ mod tests {
                     given.give(verb, &drive);
                     there.push(verb);
                 } else {
-                    let alone = !queued_flush && (verb == Verb::Flush || there.contains(&Verb::Flush));
+                    let alone = ata && (verb == Verb::Flush || there.contains(&Verb::Flush));
                     prop_assert!(!there.is_empty() && alone || there.len() == 32, "{:?} is refused beside {:?}", verb, there);
                 }
-                prop_assert!(queued_flush || there.len() <= 1 || !there.contains(&Verb::Flush));
+                prop_assert!(!ata || there.len() <= 1 || !there.contains(&Verb::Flush));
                 prop_assert_eq!(given.commands() as usize, there.len());
             }
         }
     }
 
-    /// SATA's is none unless the profile says so; USB's is one.
     #[test]
-    fn a_flush_is_a_queued_command_where_the_profile_or_a_bridge_makes_it_one() {
-        let flushes_alone = |text: String| Drive::new(&Profile::parse(&text).unwrap(), 1).flushes_alone();
+    fn who_does_not_say_otherwise_speaks_ata_and_behind_a_bridge_scsi() {
+        let speaks_ata = |text: String| Drive::new(&Profile::parse(&text).unwrap(), 1).speaks_ata();
         let with = |keys: &str| SATA.replace("[interface]\n", &format!("[interface]\n{keys}"));
         let key = |name: &str, value: &str| format!("{name} = {{ value = {value}, origin = \"assumed: a test\" }}\n");
         let bridge = [("bridge_us", "50"), ("max_transfer_bytes", "122_880"), ("bridge_queue", "1")];
-        assert!(flushes_alone(SATA.to_owned()));
-        assert!(!flushes_alone(with(&key("queued_flush", "true"))));
+        assert!(speaks_ata(SATA.to_owned()));
+        assert!(!speaks_ata(with(&key("protocol", "\"scsi\""))));
         let bridged = bridge.map(|(name, value)| key(name, value)).concat();
-        assert!(!flushes_alone(with(&bridged)));
-        assert!(flushes_alone(with(&(bridged + &key("queued_flush", "false")))));
+        assert!(!speaks_ata(with(&bridged)));
+        assert!(speaks_ata(with(&(bridged + &key("protocol", "\"ata\"")))));
     }
 }

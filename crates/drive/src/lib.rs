@@ -42,7 +42,7 @@ pub use line::line_of;
 pub use profile::{
     BridgeProfile, CachePlace, CacheProfile, CleaningDriven, CleaningOrder, CleaningProfile, CleaningWhen, DramProfile,
     EntryCounts, FlashProfile, GeometryProfile, IdentityStrings, InterfaceProfile, Lacking, Mapping, MechanicsProfile,
-    Profile, ProfileError, QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
+    Profile, ProfileError, Protocol, QueueOrder, QueueProfile, SeekCurve, ShingledProfile, StreamsProfile,
 };
 pub use request::{BlockDevice, Completion, Forwarded, Lost, Reads, Request, Status, Verb, Writes, SECTOR_BYTES};
 pub use toml_fault::TomlFault;

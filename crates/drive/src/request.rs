@@ -128,8 +128,9 @@ pub trait BlockDevice {
     /// How many requests the device accepts before the host has to wait (its queue depth).
     fn queue_depth(&self) -> u32;
 
-    /// Is a flush none of its queued commands, so that a host gives it nothing else meanwhile (see [`Given`](crate::Given))?
-    fn flushes_alone(&self) -> bool {
+    /// Is it a SATA drive? A flush is none of its queued commands, so that a host gives it nothing else meanwhile (see
+    /// [`Given`](crate::Given)), and Linux has no single write forced to the medium, but flushes behind it (`libata.fua=0`).
+    fn speaks_ata(&self) -> bool {
         false
     }
 
@@ -243,8 +244,8 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
         (**self).queue_depth()
     }
 
-    fn flushes_alone(&self) -> bool {
-        (**self).flushes_alone()
+    fn speaks_ata(&self) -> bool {
+        (**self).speaks_ata()
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

@@ -247,7 +247,7 @@ mod tests {
     #[derive(Default)]
     struct OneByOne {
         queue: VecDeque<(Request, u64)>,
-        flushes_alone: bool,
+        speaks_ata: bool,
         submitted_ns: Rc<RefCell<Vec<u64>>>,
     }
 
@@ -260,8 +260,8 @@ mod tests {
             2
         }
 
-        fn flushes_alone(&self) -> bool {
-            self.flushes_alone
+        fn speaks_ata(&self) -> bool {
+            self.speaks_ata
         }
 
         fn submit(&mut self, now_ns: u64, request: Request) {
@@ -324,8 +324,8 @@ mod tests {
 
     #[test]
     fn a_flush_that_stands_alone_goes_when_all_before_is_answered() {
-        for (flushes_alone, expected) in [(true, [0, 1_000, 1_500]), (false, [0, 100, 1_000])] {
-            let device = OneByOne { flushes_alone, ..OneByOne::default() };
+        for (speaks_ata, expected) in [(true, [0, 1_000, 1_500]), (false, [0, 100, 1_000])] {
+            let device = OneByOne { speaks_ata, ..OneByOne::default() };
             let submitted_ns = Rc::clone(&device.submitted_ns);
             let mut host = Host::new(device);
             let mut requests = [pending(0, 1_000, false), pending(100, 500, false), pending(200, 500, false)];

@@ -26,6 +26,7 @@ fn identity() -> Identity {
         physical_exponent: 3,
         queue_depth: 32,
         trims: true,
+        forces_writes: true,
     }
 }
 
@@ -289,6 +290,20 @@ fn without_its_write_cache_every_write_is_durable() {
 }
 
 #[test]
+fn linux_is_told_that_a_sata_drive_forces_no_single_write() {
+    for forces_writes in [false, true] {
+        let told =
+            LabDrive { identity: Identity { forces_writes, ..identity() }, ..drive(Scripted::new(), FrontKind::Scsi) };
+        let (flags, report) = play(vec![told], |mut guest| {
+            let short = guest.scsi(&[0x1a, 8, 8, 0, 64], &[], 64).good()[2];
+            let long = guest.scsi(&[0x5a, 8, 8, 0, 0, 0, 0, 0, 64], &[], 64).good()[3];
+            [short, long].map(|byte| byte & 0x10 != 0)
+        });
+        assert_eq!((flags, report.unwrap().outcome), ([forces_writes; 2], Outcome::Ended));
+    }
+}
+
+#[test]
 fn a_command_that_hangs_is_aborted_and_then_never_heard_of() {
     let device = Scripted { hangs_from_bytes: 1 << 20, queue_depth: 2, ..Scripted::new() };
     let (_, report) = play(vec![drive(device, FrontKind::Scsi)], |mut guest| {
@@ -326,7 +341,7 @@ const SYNCHRONIZE: [u8; 10] = [0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 fn a_flush_of_sata_stands_alone() {
     const BUSY: u8 = 8;
     let takes_ns = Scripted::takes_ns(9 * 512);
-    let device = Scripted { flushes_alone: true, ..Scripted::new() };
+    let device = Scripted { speaks_ata: true, ..Scripted::new() };
     let log = Log::clone(&device.log);
     let (_, report) = play(vec![drive(device, FrontKind::Scsi)], |mut guest| {
         let read = guest.scsi_offer(1, &READ_9, &[], 512);
@@ -355,7 +370,7 @@ fn a_flush_of_sata_stands_alone() {
 /// No clock of a host runs against a disk of virtio-blk: there it waits before the drive.
 #[test]
 fn before_a_disk_without_a_clock_all_wait_for_a_flush_that_stands_alone() {
-    let device = Scripted { flushes_alone: true, ..Scripted::new() };
+    let device = Scripted { speaks_ata: true, ..Scripted::new() };
     let log = Log::clone(&device.log);
     let (_, report) = play(vec![drive(device, FrontKind::Blk)], |mut guest| {
         let first = guest.blk_read(0, 9, 512);

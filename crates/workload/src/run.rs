@@ -2,6 +2,7 @@
 
 mod block_layer;
 mod closed_loop;
+mod flushes;
 mod log;
 mod pace;
 mod replayer;

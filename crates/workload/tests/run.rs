@@ -49,9 +49,9 @@ fn a_flush_that_stands_alone_waits_for_others_and_they_for_it() {
     const JOB: &str = "[global]\nnumber_ios=40\n[reads]\nrw=randread\niodepth=4\n[writes]\nrw=randwrite\nfsync=4\n";
     for through_linux in [false, true] {
         let mut took_ns = Vec::new();
-        for flushes_alone in [false, true] {
+        for speaks_ata in [false, true] {
             let mut device = FixedLatency::new(CAPACITY, 32, 1_000_000);
-            device.flushes_alone = flushes_alone;
+            device.speaks_ata = speaks_ata;
             let run = Run::start(JobFile::parse(JOB, CAPACITY).unwrap(), 0, SECOND_NS, 1);
             let mut run = if through_linux { run.through_linux() } else { run };
             let mut rows = Vec::new();

@@ -18,7 +18,7 @@ pub struct Plain {
     asked: Vec<(Verb, Range<u64>)>,
     forced: Vec<Range<u64>>,
     overtaken: Option<u64>,
-    flushes_alone: bool,
+    speaks_ata: bool,
 }
 
 impl Plain {
@@ -30,7 +30,7 @@ impl Plain {
             asked: Vec::new(),
             forced: Vec::new(),
             overtaken: None,
-            flushes_alone: false,
+            speaks_ata: false,
         }
     }
 
@@ -42,8 +42,8 @@ impl Plain {
 
     /// As SATA has it.
     #[allow(dead_code, reason = "not every test flushes")]
-    pub fn flushing_alone(self) -> Self {
-        Self { flushes_alone: true, ..self }
+    pub fn speaking_ata(self) -> Self {
+        Self { speaks_ata: true, ..self }
     }
 
     /// The ranges read, in the order asked for.
@@ -94,8 +94,8 @@ impl BlockDevice for Plain {
         32
     }
 
-    fn flushes_alone(&self) -> bool {
-        self.flushes_alone
+    fn speaks_ata(&self) -> bool {
+        self.speaks_ata
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

@@ -199,8 +199,8 @@ impl<D: BlockDevice, F: Fault> BlockDevice for Faulty<D, F> {
         self.device.queue_depth()
     }
 
-    fn flushes_alone(&self) -> bool {
-        self.device.flushes_alone()
+    fn speaks_ata(&self) -> bool {
+        self.device.speaks_ata()
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

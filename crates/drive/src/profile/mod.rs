@@ -160,10 +160,20 @@ pub struct InterfaceProfile {
     pub rate_mb_s: f64,
     /// From the command's arrival to the drive working on it, the share of a bridge that is not described included.
     pub overhead_us: f64,
-    /// A flush stands in the queue beside others, as SAS and USB have it. SATA's is no queued command.
-    pub queued_flush: bool,
+    /// In what the host speaks to it.
+    pub protocol: Protocol,
     /// What stands between host and drive, if anything does.
     pub bridge: Option<BridgeProfile>,
+}
+
+/// In what a host speaks to a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// SATA. A flush is none of the queued commands, and Linux has no single write forced to the medium (`libata.fua=0`).
+    Ata,
+    /// SAS, and USB.
+    Scsi,
 }
 
 /// A USB bridge, or another transport that passes commands on.

@@ -205,12 +205,17 @@ fn queue(root: &Table, origins: &mut Origins) -> Result<QueueProfile, ProfileErr
 fn interface(root: &Table, origins: &mut Origins) -> Result<InterfaceProfile, ProfileError> {
     const RATE: Bounds = bounds(1.0, 100_000.0, "1..100000 MB/s is possible");
     const OVERHEAD: Bounds = bounds(0.0, 1e6, "0..1000000 us is possible");
+    const PROTOCOLS: [(&str, Protocol); 2] = [("ata", Protocol::Ata), ("scsi", Protocol::Scsi)];
     let mut section = Section::new("interface", root, origins)?;
     let bridge = bridge(&mut section, &OVERHEAD)?;
     let interface = InterfaceProfile {
         rate_mb_s: section.float("rate_mb_s", &RATE)?,
         overhead_us: section.float("overhead_us", &OVERHEAD)?,
-        queued_flush: section.flag_or("queued_flush", bridge.is_some())?,
+        protocol: section.word_or(
+            "protocol",
+            &PROTOCOLS,
+            if bridge.is_some() { Protocol::Scsi } else { Protocol::Ata },
+        )?,
         bridge,
     };
     section.finish()?;

@@ -92,15 +92,6 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// True or false, which may be left out.
-    pub fn flag_or(&mut self, key: &str, otherwise: bool) -> Result<bool, ProfileError> {
-        if self.optional(key) {
-            self.flag(key)
-        } else {
-            Ok(otherwise)
-        }
-    }
-
     /// A key that holds a table of its own.
     pub fn nested(&mut self, key: &str) {
         self.asked.push(key.to_owned());

@@ -180,7 +180,7 @@ impl Bay {
     /// Is the driver to ask again, because of a flush that stands alone? The flush itself waits here, so that it comes next.
     fn is_sent_back(&self, ask: &Ask) -> bool {
         let is_flush = |key: &usize| self.flights[*key].ask.verb == Verb::Flush;
-        let behind_flush = self.device.flushes_alone() && self.waiting.iter().any(is_flush);
+        let behind_flush = self.device.speaks_ata() && self.waiting.iter().any(is_flush);
         let is_full = self.given.commands() >= self.device.queue_depth();
         let beside_flush = !is_full && !self.has_room_for(ask);
         let waits = ask.verb == Verb::Flush || ask.moves_nothing();

@@ -166,8 +166,8 @@ impl<D: BlockDevice> BlockDevice for Kept<D> {
         self.device.queue_depth()
     }
 
-    fn flushes_alone(&self) -> bool {
-        self.device.flushes_alone()
+    fn speaks_ata(&self) -> bool {
+        self.device.speaks_ata()
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

@@ -1,6 +1,6 @@
 //! What the guest is told of a drive.
 
-use drive::Profile;
+use drive::{Profile, Protocol};
 
 /// What a drive says of itself on its label and in its identification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Identity {
     pub queue_depth: u32,
     /// Whether it knows TRIM.
     pub trims: bool,
+    /// Whether the host may have single writes forced to the medium: of SATA drives Linux does not.
+    pub forces_writes: bool,
 }
 
 impl Identity {
@@ -49,6 +51,7 @@ impl Identity {
             physical_exponent: (profile.geometry.physical_sector_bytes / drive::SECTOR_BYTES).ilog2() as u8,
             queue_depth: profile.queue_depth(),
             trims: profile.shingled.is_some(),
+            forces_writes: profile.interface.protocol == Protocol::Scsi,
         }
     }
 

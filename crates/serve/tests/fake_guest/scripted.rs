@@ -14,7 +14,7 @@ pub struct Scripted {
     pub hangs_from_bytes: u64,
     /// Requests from here on (but before those that hang) end with a medium error.
     pub bad_from_bytes: u64,
-    pub flushes_alone: bool,
+    pub speaks_ata: bool,
     pub log: Log,
     pub capacity_bytes: u64,
     pub outstanding: Vec<Completion>,
@@ -29,7 +29,7 @@ impl Scripted {
             queue_depth: 32,
             hangs_from_bytes: u64::MAX,
             bad_from_bytes: u64::MAX,
-            flushes_alone: false,
+            speaks_ata: false,
             log: Log::default(),
             capacity_bytes: CAPACITY_BYTES,
             outstanding: Vec::new(),
@@ -52,8 +52,8 @@ impl BlockDevice for Scripted {
         self.queue_depth
     }
 
-    fn flushes_alone(&self) -> bool {
-        self.flushes_alone
+    fn speaks_ata(&self) -> bool {
+        self.speaks_ata
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {

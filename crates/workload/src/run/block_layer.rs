@@ -7,6 +7,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use drive::{Completion, Request, Status, Verb};
 
+use super::flushes::Flushes;
 use super::sent::{Command, Sent};
 
 /// `max_sectors_kb`: no command is longer.
@@ -58,6 +59,8 @@ enum Side {
 struct Parts {
     left: u32,
     status: Status,
+    /// When they have ended, a flush follows.
+    then_flush: bool,
 }
 
 /// The layer above one drive.
@@ -65,8 +68,8 @@ struct Parts {
 pub(crate) struct BlockLayer {
     /// Parts of requests, and when they get here.
     coming: VecDeque<(u64, Request)>,
-    /// Flushes, which overtake everything.
-    flushes: VecDeque<Request>,
+    /// What overtakes everything.
+    flushes: Flushes,
     /// Reads, and all else.
     sorted: [BTreeMap<Key, Waiting>; 2],
     arrived: [BTreeMap<u64, Key>; 2],
@@ -89,14 +92,23 @@ impl BlockLayer {
     /// Takes a request of the program; returns how often Linux looks at the clock for it: once for each command that it makes,
     /// and not for a request that rides in another's.
     pub fn insert(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.insert_parts(now_ns, request, false)
+    }
+
+    /// The same of a write that is to be durable, on a drive that Linux asks for no such thing: a flush follows.
+    pub fn insert_before_flush(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.insert_parts(now_ns, request, true)
+    }
+
+    fn insert_parts(&mut self, now_ns: u64, request: Request, then_flush: bool) -> u64 {
         let splits = matches!(request.verb, Verb::Read | Verb::Write) && request.bytes > LONGEST_BYTES;
         let longest_bytes = if splits { LONGEST_BYTES } else { request.bytes.max(1) };
         let left = request.bytes.div_ceil(longest_bytes).max(1) as u32;
         let tag = request.tag as usize;
         if self.parts.len() <= tag {
-            self.parts.resize(tag + 1, Parts { left: 0, status: Status::Good });
+            self.parts.resize(tag + 1, Parts { left: 0, status: Status::Good, then_flush });
         }
-        self.parts[tag] = Parts { left, status: Status::Good };
+        self.parts[tag] = Parts { left, status: Status::Good, then_flush };
         for part in 0..u64::from(left) {
             let begin_bytes = part * longest_bytes;
             let bytes = longest_bytes.min(request.bytes - begin_bytes);
@@ -130,16 +142,15 @@ impl BlockLayer {
         if let Some(verb) = self.sent.verb_of_next_again() {
             return may_go(verb).then(|| self.sent.again(now_ns)).flatten();
         }
-        if let Some(flush) = self.flushes.front().copied() {
-            if !may_go(Verb::Flush) {
-                return None;
-            }
-            self.flushes.pop_front();
-            return Some(self.sent.send(now_ns, Command::new(flush, vec![flush.tag])));
+        if self.flushes.is_due(now_ns) {
+            return may_go(Verb::Flush).then(|| self.flush(now_ns));
         }
         // Reads, writes and trims are all alike in that.
         if !may_go(Verb::Read) {
             return None;
+        }
+        if let Some(write) = self.flushes.next_write() {
+            return Some(self.sent.send(now_ns, Command::new(write, vec![write.tag])));
         }
         let goes_on = self.next[self.batch_of].filter(|_| self.in_batch < BATCH);
         let key = match goes_on {
@@ -151,6 +162,12 @@ impl BlockLayer {
         self.next[at] = self.behind(at, key);
         let Waiting { command, riders, .. } = self.remove(at, key);
         Some(self.sent.send(now_ns, Command::new(command, riders)))
+    }
+
+    fn flush(&mut self, now_ns: u64) -> Request {
+        let riders = self.flushes.take();
+        let flush = Request { tag: riders[0], verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 };
+        self.sent.send(now_ns, Command::new(flush, riders))
     }
 
     /// When it has to look at what gets here, or is not answered.
@@ -176,13 +193,20 @@ impl BlockLayer {
     }
 
     fn end(&mut self, riders: Vec<u32>, command: Completion, completions: &mut Vec<Completion>) {
+        self.flushes.ended(&riders);
         for tag in riders {
             let parts = &mut self.parts[tag as usize];
             parts.left -= 1;
             if parts.status == Status::Good {
                 parts.status = command.status;
             }
-            if parts.left == 0 {
+            if parts.then_flush {
+                self.flushes.write_ended();
+            }
+            if parts.left == 0 && parts.then_flush && parts.status == Status::Good {
+                (parts.left, parts.then_flush) = (1, false);
+                self.flushes.want(command.completed_ns, tag);
+            } else if parts.left == 0 {
                 completions.push(Completion { tag, status: parts.status, ..command });
             }
         }
@@ -197,7 +221,11 @@ impl BlockLayer {
     /// Returns whether the request rides in another's command.
     fn add(&mut self, now_ns: u64, request: Request) -> bool {
         if request.verb == Verb::Flush {
-            self.flushes.push_back(request);
+            self.flushes.want(now_ns, request.tag);
+            return false;
+        }
+        if self.parts[request.tag as usize].then_flush {
+            self.flushes.write(request);
             return false;
         }
         if let Some((place, side)) = self.partner(&request) {
@@ -528,6 +556,50 @@ mod tests {
         };
         assert_eq!(second_batch_begins_with(EXPIRE_NS[0] - 1), 2 * u64::from(BATCH));
         assert_eq!(second_batch_begins_with(EXPIRE_NS[0]), 500);
+    }
+
+    /// In the words of `layer`: tags of what goes, flushes as none, as long as something does.
+    fn going(layer: &mut BlockLayer) -> Vec<Option<u64>> {
+        let goes = std::iter::from_fn(|| layer.next(7, whatever));
+        goes.map(|one| (one.verb != Verb::Flush).then_some(one.offset_bytes / PAGE)).collect()
+    }
+
+    fn answer(layer: &mut BlockLayer, tag: u32) -> Vec<Completion> {
+        let mut completions = vec![end(tag, Status::Good)];
+        layer.complete(&mut completions);
+        completions
+    }
+
+    /// The drive knows commands by the tags in which they went: 0, 1, and so on, the last that came back first.
+    #[test]
+    fn writes_before_a_flush_overtake_and_share_it() {
+        let mut layer = BlockLayer::default();
+        layer.insert(0, ask(9, Verb::Write, 90));
+        for tag in [1, 2] {
+            layer.insert_before_flush(0, Request { fua: true, ..ask(tag, Verb::Write, u64::from(tag)) });
+        }
+        assert_eq!(going(&mut layer), [Some(1), Some(2), Some(90)]);
+        assert_eq!(answer(&mut layer, 0), []);
+        assert_eq!(going(&mut layer), [], "a flush waits for the other");
+        assert_eq!(answer(&mut layer, 1), []);
+        assert_eq!(going(&mut layer), [None]);
+        layer.insert(0, Request { bytes: 0, ..ask(3, Verb::Flush, 0) });
+        layer.insert(0, Request { bytes: 0, ..ask(4, Verb::Flush, 0) });
+        assert_eq!(going(&mut layer), [], "one flush is under way at a time");
+        assert_eq!(answer(&mut layer, 1), [end(1, Status::Good), end(2, Status::Good)]);
+        assert_eq!(going(&mut layer), [None]);
+        assert_eq!(answer(&mut layer, 1), [end(3, Status::Good), end(4, Status::Good)]);
+        assert_eq!(answer(&mut layer, 2), [end(9, Status::Good)]);
+    }
+
+    #[test]
+    fn behind_a_write_that_failed_there_is_no_flush() {
+        let mut layer = BlockLayer::default();
+        layer.insert_before_flush(0, ask(1, Verb::Write, 1));
+        let tag = layer.next(0, whatever).unwrap().tag;
+        let mut completions = vec![end(tag, Status::Gone)];
+        layer.complete(&mut completions);
+        assert_eq!((completions, layer.next(7, whatever)), (vec![end(1, Status::Gone)], None));
     }
 
     #[test]

@@ -481,6 +481,9 @@ impl Run {
     /// Returns how often Linux looks at the clock for it.
     fn submit(&mut self, device: &mut impl BlockDevice, request: Request) -> u64 {
         let looks = match &mut self.block_layer {
+            Some(block_layer) if request.fua && device.speaks_ata() => {
+                block_layer.insert_before_flush(self.now_ns, request)
+            }
             Some(block_layer) => block_layer.insert(self.now_ns, request),
             None => {
                 self.backlog.push_back(request);

@@ -10,7 +10,7 @@ pub struct FixedLatency {
     pub queue_depth: u32,
     pub latency_ns: u64,
     pub fails_at: Option<u64>,
-    pub flushes_alone: bool,
+    pub speaks_ata: bool,
     pub asked: Vec<(u64, Request)>,
     in_flight: VecDeque<(u64, Request)>,
     now_ns: u64,
@@ -19,16 +19,7 @@ pub struct FixedLatency {
 impl FixedLatency {
     pub fn new(capacity_bytes: u64, queue_depth: u32, latency_ns: u64) -> Self {
         let (asked, in_flight) = (Vec::new(), VecDeque::new());
-        Self {
-            capacity_bytes,
-            queue_depth,
-            latency_ns,
-            fails_at: None,
-            flushes_alone: false,
-            asked,
-            in_flight,
-            now_ns: 0,
-        }
+        Self { capacity_bytes, queue_depth, latency_ns, fails_at: None, speaks_ata: false, asked, in_flight, now_ns: 0 }
     }
 }
 
@@ -41,8 +32,8 @@ impl BlockDevice for FixedLatency {
         self.queue_depth
     }
 
-    fn flushes_alone(&self) -> bool {
-        self.flushes_alone
+    fn speaks_ata(&self) -> bool {
+        self.speaks_ata
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
@@ -52,7 +43,7 @@ impl BlockDevice for FixedLatency {
         assert!(self.in_flight.iter().all(|(due_ns, _)| *due_ns >= now_ns), "completions were left behind");
         let flushes = [request.verb].into_iter().chain(self.in_flight.iter().map(|(_, other)| other.verb));
         let beside = !self.in_flight.is_empty() && flushes.into_iter().any(|verb| verb == Verb::Flush);
-        assert!(!(self.flushes_alone && beside), "a flush beside others");
+        assert!(!(self.speaks_ata && beside), "a flush beside others");
         assert!(request.offset_bytes % 512 == 0 && request.bytes % 512 == 0, "{request:?}");
         assert!(request.offset_bytes + request.bytes <= self.capacity_bytes, "{request:?}");
         self.now_ns = now_ns;

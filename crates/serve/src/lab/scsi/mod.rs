@@ -177,8 +177,8 @@ impl Scsi {
             op::INQUIRY => return Err(Sense::INVALID_FIELD),
             op::READ_CAPACITY_10 => (inquiry::capacity_10(identity), 8),
             op::SERVICE_ACTION_IN_16 if bytes[1] & 0x1f == 0x10 => (inquiry::capacity_16(identity), wanted(10, 4)),
-            op::MODE_SENSE_6 => (mode::sense(bytes[2] & 0x3f, bytes[2] >> 6, false, self.write_cache)?, wanted(4, 1)),
-            op::MODE_SENSE_10 => (mode::sense(bytes[2] & 0x3f, bytes[2] >> 6, true, self.write_cache)?, wanted(7, 2)),
+            op::MODE_SENSE_6 => (self.mode_sense(cdb, false)?, wanted(4, 1)),
+            op::MODE_SENSE_10 => (self.mode_sense(cdb, true)?, wanted(7, 2)),
             op::MODE_SELECT_6 | op::MODE_SELECT_10 => {
                 let long = cdb.op() == op::MODE_SELECT_10;
                 self.write_cache = mode::select(parameters, long)?.unwrap_or(self.write_cache);
@@ -199,6 +199,13 @@ impl Scsi {
             _ => return Err(Sense::UNKNOWN_COMMAND),
         };
         Ok(data[..data.len().min(room)].to_vec())
+    }
+}
+
+impl Scsi {
+    fn mode_sense(&self, cdb: &Cdb, long: bool) -> Result<Vec<u8>, Sense> {
+        let byte = cdb.0[2];
+        mode::sense(byte & 0x3f, byte >> 6, long, self.write_cache, self.identity.forces_writes)
     }
 }
 

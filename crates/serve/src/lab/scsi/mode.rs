@@ -14,7 +14,13 @@ const FORCE_UNIT_ACCESS: u8 = 0x10;
 
 /// The pages that were asked for, behind their header. `control` says which values are wanted: 0 the current ones, 1 what
 /// can be changed, 2 the defaults, 3 the saved ones.
-pub(super) fn sense(page: u8, control: u8, long: bool, write_cache: bool) -> Result<Vec<u8>, Sense> {
+pub(super) fn sense(
+    page: u8,
+    control: u8,
+    long: bool,
+    write_cache: bool,
+    forces_writes: bool,
+) -> Result<Vec<u8>, Sense> {
     if control == 3 {
         // Saving parameters is not supported.
         return Err(Sense::new(5, 0x39, 0));
@@ -38,9 +44,10 @@ pub(super) fn sense(page: u8, control: u8, long: bool, write_cache: bool) -> Res
     if pages.is_empty() {
         return Err(Sense::INVALID_FIELD);
     }
+    let flags = u8::from(forces_writes) * FORCE_UNIT_ACCESS;
     let header = match long {
-        false => vec![pages.len() as u8 + 3, 0, FORCE_UNIT_ACCESS, 0],
-        true => vec![0, pages.len() as u8 + 6, 0, FORCE_UNIT_ACCESS, 0, 0, 0, 0],
+        false => vec![pages.len() as u8 + 3, 0, flags, 0],
+        true => vec![0, pages.len() as u8 + 6, 0, flags, 0, 0, 0, 0],
     };
     Ok([header, pages].concat())
 }

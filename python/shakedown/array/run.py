@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -32,7 +32,7 @@ from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
 from shakedown.toml import parse_toml
-from shakedown.units import NS_PER_S, floor_size, format_counts, format_duration
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 Tell = Callable[[str], None]
 _EVERY_S: Final = 10.0
@@ -207,18 +207,10 @@ class _Pace:
 
     def _sooner(self) -> str:
         one = "" if self._seeds == 1 else f"`--seeds 1` computes one rebuild in place of {self._seeds}; "
-        smaller = f"`{_scaled(self._order, 10 * self._order.scale_divisor)}`"
-        return f"hint: that is how long it computes. {one}{smaller}, for trying out, takes about a tenth"
-
-
-def _scaled(order: RebuildOrder, divisor: int) -> str:
-    """The options for the same at another scale: a member size is of the drives as they are scaled."""
-    options = f"--scale 1/{divisor}"
-    if order.member_bytes is None:
-        return options
-    smallest = min(replace(order, scale_divisor=divisor).modelled_capacities.values())
-    wanted = order.member_bytes * order.scale_divisor // divisor
-    return f"{options} --member-size {floor_size(min(wanted, smallest))}"
+        divisor = 10 * self._order.scale_divisor
+        member = "" if self._order.member_bytes is None else f" --member-size {self._order.fitting_member(divisor)}"
+        smaller = f"`--scale 1/{divisor}{member}`, for trying out, takes about a tenth"
+        return f"hint: that is how long it computes. {one}{smaller}"
 
 
 def _done(shares: Sequence[float], seeds: int, threads: int) -> float:

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from arrays.test_rebuild import order as modelled
-from shakedown.array import real, run
+from shakedown.array import real
 from shakedown.array.order import RebuildOrder
 from shakedown.array.real import resume_real, run_real
-from shakedown.array.rebuild import Rebuild, simulate
 from shakedown.array.state import State
 from shakedown.device.array.array import Look, Span
 from shakedown.device.array.drive import Traffic
@@ -163,44 +161,3 @@ def test_a_cut_before_the_first_look_begins_the_rebuild_again(array: FakeArray, 
     new = (out / "new" / "run.json").read_text()
     assert "Begun again 1 times" in new
     assert not any("Begun again" in note for note in run.record.notes)
-
-
-@pytest.mark.parametrize("interrupted", [1, 2])
-def test_of_modelled_drives_no_folder_is_left(
-    interrupted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither an empty one, nor one that holds a baseline and is no run."""
-    order = modelled(scale_divisor=4000)
-    begun: list[RebuildOrder] = []
-
-    def pressed(each: RebuildOrder, *_: object) -> list[Rebuild]:
-        begun.append(each)
-        if len(begun) == interrupted:
-            raise KeyboardInterrupt
-        return [simulate(each)]
-
-    monkeypatch.setattr(run, "_rebuilds", pressed)
-    with pytest.raises(Interrupted, match="of modelled arrays nothing is kept") as told:
-        run.run_rebuild(order, modelled(scale_divisor=4001), 1, tmp_path / "deep" / "out", lambda _line: None)
-    assert list(tmp_path.iterdir()) == []
-    assert ("also not the 1 of 2 rebuilds that were done" in str(told.value)) == (interrupted == 2)
-    assert "the same command begins anew, and takes longer than these " in told.value.hint
-
-
-def test_how_long_it_takes_once_more_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of three seeds are done after ten seconds, and the third is half way."""
-    clock_s = [0.0]
-
-    def pressed(_order: RebuildOrder, _seeds: int, _tell: object, made: run._Made) -> list[Rebuild]:
-        clock_s[0] += 10
-        made.done, made.share = 2, 0.5
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "monotonic", lambda: clock_s[0])
-    monkeypatch.setattr(run, "_rebuilds", pressed)
-    with pytest.raises(Interrupted) as told:
-        run.run_rebuild(modelled(scale_divisor=4000), None, 3, tmp_path / "out", lambda _line: None)
-    assert str(told.value).endswith("also not the 2 of 3 rebuilds that were done")
-    assert told.value.hint == (
-        "the same command begins anew, and takes about 20 s; `--seeds 1` computes fewer rebuilds"
-    )

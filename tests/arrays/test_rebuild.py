@@ -120,11 +120,11 @@ def test_faults_in_python_are_text_or_a_path(tmp_path: Path) -> None:
         shakedown.rebuild("raid6", IRONWOLF, width=4, faults={0: "a =\nb"})
 
 
-def test_a_modelled_rebuild_in_a_folder_that_is_there_has_nothing_to_go_on_with(tmp_path: Path) -> None:
+def test_a_folder_that_holds_anything_else_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(UsageError, match="not an empty folder") as refusal:
         verb("raid5", RED, options=replace(SMALL, out=tmp_path))
-    assert refusal.value.hint == "choose another --out"
+    assert refusal.value.hint.startswith("choose another --out, or go on with an interrupted run: `shakedown rebuild")
 
 
 def test_options_of_the_array_are_checked() -> None:

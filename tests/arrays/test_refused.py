@@ -49,6 +49,14 @@ def test_the_largest_member_size_that_a_small_replacement_allows_is_told_and_tak
         simulate(order(replacement=RED, member_bytes=parse_size_bytes(size) + (1 << 20)))
 
 
+def test_a_member_size_that_is_told_fits_the_new_drive_too() -> None:
+    wanted = order(replacement=RED, member_bytes=12 << 40)
+    with pytest.raises(UsageError, match="was to use") as refusal:
+        simulate(wanted)
+    [size] = re.findall(r"at 1/1000, `(\w+)`", refusal.value.hint or "")
+    assert order(replacement=RED, member_bytes=parse_size_bytes(size)).to_core()
+
+
 def test_what_a_pool_cannot_be_is_told_where_pools_are() -> None:
     with pytest.raises(UsageError, match="a metaslab has room") as refusal:
         simulate(order(layout="raidz1", options=ZfsOptions(run_records=10**11)))

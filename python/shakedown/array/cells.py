@@ -154,11 +154,10 @@ def check_real(orders: Mapping[Place, RebuildOrder], way: RealWay) -> tuple[Any,
 
 
 def _folder_of(matrix: Path, place: Place) -> Path:
-    """That of the cell's last rebuild, if it is there or can be gone on with; else a new one."""
-    new = free_folder(matrix / CELLS_NAME / place.name)
-    number = 1 if new.name == place.name else int(new.name.rpartition("-")[2])
-    last = new.with_name(place.name if number == 2 else f"{place.name}-{number - 1}")
-    return last if (last / RECORD_NAME).exists() or _is_cut_off(last) else new
+    """That of the cell's rebuild, if it is there or can be gone on with; else a new one."""
+    return free_folder(
+        matrix / CELLS_NAME / place.name, lambda folder: (folder / RECORD_NAME).exists() or _is_cut_off(folder)
+    )
 
 
 def _is_cut_off(folder: Path) -> bool:

@@ -156,6 +156,11 @@ class RebuildOrder:
             "whole": self.whole,
         }
 
+    def fitting_member(self, divisor: int) -> str:
+        """A member size is of the drives as they are scaled: the same at another scale, or all that they have there."""
+        smallest = min(replace(self, scale_divisor=divisor).modelled_capacities.values())
+        return floor_size(min((self.member_bytes or smallest) * self.scale_divisor // divisor, smallest))
+
     @cached_property
     def modelled_capacities(self) -> dict[str, int]:
         """Bytes of each drive by its target, the replacement last. Raises UsageError."""
@@ -297,18 +302,20 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
         has, uses = format_two_sizes(smallest, wanted)
         raise UsageError(
             f"`{target}` has {has}, and the array was to use {uses} of each drive",
-            hint=_fitting_member(wanted, smallest, order.scale_divisor),
+            hint=_fitting_member(order),
         )
     used = order.used_bytes(smallest)
     refuse_too_small(order.replacement, order.room_bytes(sizes[order.replacement]), used)
     return used
 
 
-def _fitting_member(wanted_bytes: int, smallest_bytes: int, scale_divisor: int) -> str:
-    if scale_divisor == 1:
+def _fitting_member(order: RebuildOrder) -> str:
+    """Most likely it was meant of whole drives."""
+    scale = order.scale_divisor
+    if scale == 1:
         return "the member size says how much of each drive the array uses"
-    fits = floor_size(min(wanted_bytes // scale_divisor, smallest_bytes))
-    return f"the member size is of the drive as it is scaled: at 1/{scale_divisor}, `{fits}`"
+    fits = replace(order, scale_divisor=1).fitting_member(scale)
+    return f"the member size is of the drive as it is scaled: at 1/{scale}, `{fits}`"
 
 
 def refuse_too_small(replacement: str, capacity_bytes: int, wanted_bytes: int) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Self
 
 import polars as pl
 
@@ -115,6 +117,16 @@ class Rebuild:
         frames = ("members", "progress", "felt_during", "felt_alone")
         return told | {key: getattr(self, key).to_dicts() for key in frames}
 
+    def to_part(self) -> dict[str, Any]:
+        """Everything, as plain values; ``from_part`` makes the same of it again."""
+        return {name: value.rows() if isinstance(value, pl.DataFrame) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_part(cls, told: dict[str, Any]) -> Self:
+        """What ``to_part`` and JSON have made of one."""
+        frames = {name: pl.DataFrame(told[name], schema=schema, orient="row") for name, schema in FRAMES.items()}
+        return cls(**{**told, **frames})
+
 
 def check_faults(name: str, text: str) -> None:
     """Raise UsageError if a drive's faults cannot be as in this text, of the file ``name``."""
@@ -135,6 +147,11 @@ def simulate(order: RebuildOrder, share: Share | None = None, seed: int | None =
     """
     rebuilt = _simulated(order, share, seed)
     return _simulated(replace(order, whole=True), share, seed) if rebuilt.is_doubtful else rebuilt
+
+
+def model_digest() -> str:
+    """Of the core as it is compiled: another one may answer otherwise."""
+    return sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
 def check_order_in_core(order: RebuildOrder) -> None:
@@ -211,6 +228,15 @@ FELT_SCHEMA = pl.Schema(
         "max_ns": pl.Int64,
     }
 )
+FRAMES: Final = {
+    "members": MEMBERS_SCHEMA,
+    "progress": PROGRESS_SCHEMA,
+    "during": SAMPLE_SCHEMA,
+    "alone": SAMPLE_SCHEMA,
+    "felt_during": FELT_SCHEMA,
+    "felt_alone": FELT_SCHEMA,
+}
+"""What of a rebuild is a table."""
 
 
 def _samples(step: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -20,19 +19,19 @@ from shakedown.array.host import cautions
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.padding import padding
+from shakedown.array.parts import Ordered, Parts
 from shakedown.array.rebuild import Rebuild, Share, simulate
 from shakedown.array.sectors import small_sectors
 from shakedown.array.unreadable import unreadable
 from shakedown.array.unsure import assumed, of_parts, unsure, unsure_failure
 from shakedown.array.users import longest_wait, rewritten, users_otherwise
 from shakedown.array.zfs import ZfsOptions
-from shakedown.errors import Interrupted
 from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.target.model import ModelArena
 from shakedown.toml import parse_toml
-from shakedown.units import NS_PER_S, floor_size, format_counts, format_duration
+from shakedown.units import NS_PER_S, format_counts, format_duration
 
 Tell = Callable[[str], None]
 _EVERY_S: Final = 10.0
@@ -44,21 +43,21 @@ _SLOWER: Final = 1.1
 
 
 def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, out: Path, tell: Tell) -> Run:
-    """Rebuild with ``seeds`` seeds, and the baseline likewise, into the new folder ``out``.
+    """Rebuild with ``seeds`` seeds, and the baseline likewise, into the folder ``out``.
 
-    Nothing is kept before both are done: a baseline alone would be a folder that is no run, and cannot be gone on with.
-    Raises UsageError, and Interrupted, which tells what is lost.
+    It is new, or holds parts of just this, which are gone on with; there is no run in it before all of them are done.
+    Raises UsageError, EnvironmentFailure, and Interrupted, which tells what is kept.
     """
-    orders = [each for each in (baseline, order) if each is not None]
-    for each in orders:
-        each.to_core()  # what cannot be is refused before anything is made
-    folders = [RunFolder.create(out)]
+    ordered = Ordered(order, baseline, seeds)
+    parts = Parts(ordered, out, tell)  # what cannot be is refused before anything is made
+    folders = [RunFolder.create(out, "shakedown rebuild --resume DIR", is_ours=parts.are_there)]
     if baseline is not None:
-        folders.insert(0, RunFolder.create(out / BASELINE_NAME))
+        folders.insert(0, RunFolder.create(out / BASELINE_NAME, is_ours=parts.are_there))
     try:
+        parts.begin()
+        made = [_rebuilds(each, seeds, parts, tell) for each in ordered.orders]
         theirs: list[Finding] = []
-        made = _made(orders, seeds, tell)
-        for each, folder, rebuilds in zip(orders, folders, made, strict=True):
+        for each, folder, rebuilds in zip(ordered.orders, folders, made, strict=True):
             found = findings(rebuilds, _names(each), each.limit_bytes_per_s)
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
@@ -82,58 +81,34 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             setting = Setting("model", _identity(each), notes, Capacity.of(each, each.modelled_capacities))
             keep(folder, each, rebuilds, told, setting, has_baseline=has_baseline)
             theirs = found
+        parts.forget()
+    except KeyboardInterrupt as error:
+        raise parts.interrupted() from error
     finally:
+        if parts.are_nothing:
+            parts.forget()
         for folder in folders:  # the inner one first, else the outer one is not empty
             folder.close()
             folder.discard()
     return read_run(out)
 
 
-def _made(orders: Sequence[RebuildOrder], seeds: int, tell: Tell) -> list[list[Rebuild]]:
-    """What came of each order. Raises Interrupted."""
-    began_s = monotonic()
-    made: list[list[Rebuild]] = []
-    for each in orders:
-        own = _Made(began_s, monotonic())
-        try:
-            made.append(_rebuilds(each, seeds, tell, own))
-        except KeyboardInterrupt as error:
-            own.done += len(made) * seeds
-            raise own.interrupted(len(orders) * seeds, is_last=each is orders[-1]) from error
-    return made
+def resume_rebuild(out: Path, tell: Tell) -> Run:
+    """Go on with the one that was interrupted in ``out``. Raises as ``run_rebuild``."""
+    ordered = Ordered.read(out)
+    return run_rebuild(ordered.order, ordered.baseline, ordered.seeds, out, tell)
 
 
-@dataclass
-class _Made:
-    """How many rebuilds are done, and the share of the work of the order at hand, which ``own_began_s`` is of."""
-
-    began_s: float
-    own_began_s: float
-    done: int = 0
-    share: float = 0.0
-
-    def interrupted(self, of: int, *, is_last: bool) -> Interrupted:
-        """What is lost of ``of`` rebuilds, and how long it takes to have it again."""
-        now_s = monotonic()
-        lost = f", also not the {self.done} of {of} rebuilds that were done" if self.done else ""
-        takes = f"longer than these {format_duration((now_s - self.began_s) * NS_PER_S)}"
-        if is_last and self.share:
-            whole_s = self.own_began_s - self.began_s + (now_s - self.own_began_s) / self.share
-            takes = f"about {format_duration(whole_s * NS_PER_S)}"
-        fewer = "; `--seeds 1` computes fewer rebuilds" if of > 2 else ""
-        return Interrupted(
-            f"interrupted; of modelled arrays nothing is kept{lost}",
-            hint=f"the same command begins anew, and takes {takes}{fewer}",
-        )
-
-
-def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell, made: _Made) -> list[Rebuild]:
+def _rebuilds(order: RebuildOrder, seeds: int, parts: Parts, tell: Tell) -> list[Rebuild]:
     """The core lets other threads work while it does, and an interruption waits for none of them.
 
     Nobody waits for long without a word of how far it is.
     """
-    threads = min(seeds, cores())
-    waiting = deque(range(order.seed, order.seed + seeds))
+    wanted = range(order.seed, order.seed + seeds)
+    rebuilds = {seed: part for seed in wanted if (part := parts.read(order, seed)) is not None}
+    waiting = deque(seed for seed in wanted if seed not in rebuilds)
+    missing = len(waiting)
+    threads = min(missing, cores())
     came: SimpleQueue[tuple[int, Rebuild | BaseException]] = SimpleQueue()
     shares: list[Share] = []
 
@@ -143,29 +118,26 @@ def _rebuilds(order: RebuildOrder, seeds: int, tell: Tell, made: _Made) -> list[
                 seed, share = waiting.popleft(), Share()
                 shares.append(share)
                 try:
-                    came.put((seed, simulate(order, share, seed)))
+                    came.put((seed, parts.keep(order, seed, simulate(order, share, seed))))
                 except BaseException as error:  # noqa: BLE001 - raised where it is waited for
                     came.put((seed, error))
 
     for _ in range(threads):
         Thread(target=work, daemon=True).start()
-    rebuilds: dict[int, Rebuild] = {}
     what, pace = f"{order.replacement} ({order.state})", _Pace(order, seeds, tell)
     try:
         while len(rebuilds) < seeds:
             try:
                 seed, rebuild = came.get(timeout=_EVERY_S if pace.is_told else min(_FIRST_S, _EVERY_S))
             except Empty:
-                pace.look(_done([each.done for each in shares], seeds, threads))
+                pace.look(_done([each.done for each in shares], missing, threads))
                 continue
             if isinstance(rebuild, BaseException):
                 raise rebuild
             rebuilds[seed] = rebuild
-            made.done += 1
             ended = f"{rebuild.ended} after {format_duration(rebuild.duration_ns)} of virtual time"
             tell(f"{what}, {len(rebuilds)} of {seeds}: {ended}")
     finally:
-        made.share = _done([each.done for each in shares], seeds, threads)
         waiting.clear()
         for each in shares:
             each.stop()
@@ -207,18 +179,10 @@ class _Pace:
 
     def _sooner(self) -> str:
         one = "" if self._seeds == 1 else f"`--seeds 1` computes one rebuild in place of {self._seeds}; "
-        smaller = f"`{_scaled(self._order, 10 * self._order.scale_divisor)}`"
-        return f"hint: that is how long it computes. {one}{smaller}, for trying out, takes about a tenth"
-
-
-def _scaled(order: RebuildOrder, divisor: int) -> str:
-    """The options for the same at another scale: a member size is of the drives as they are scaled."""
-    options = f"--scale 1/{divisor}"
-    if order.member_bytes is None:
-        return options
-    smallest = min(replace(order, scale_divisor=divisor).modelled_capacities.values())
-    wanted = order.member_bytes * order.scale_divisor // divisor
-    return f"{options} --member-size {floor_size(min(wanted, smallest))}"
+        divisor = 10 * self._order.scale_divisor
+        member = "" if self._order.member_bytes is None else f" --member-size {self._order.fitting_member(divisor)}"
+        smaller = f"`--scale 1/{divisor}{member}`, for trying out, takes about a tenth"
+        return f"hint: that is how long it computes. {one}{smaller}"
 
 
 def _done(shares: Sequence[float], seeds: int, threads: int) -> float:

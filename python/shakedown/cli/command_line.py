@@ -208,7 +208,7 @@ _GOES_ON: Final = {
     "characterize": "a run that had begun is kept: `shakedown characterize --resume DIR`",
     "lab build": "the same command goes on where this ended",
     "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
-    "rebuild": "of a modelled array nothing is kept: run it again",
+    "rebuild": "what a run that had begun has done is kept: `shakedown rebuild --resume DIR`",
     "run": "a run that had begun is kept: `shakedown run --resume DIR`",
 }
 

@@ -17,9 +17,10 @@ from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, re
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.like_lab import as_filled_in_lab, like_lab
 from shakedown.array.order import RebuildOrder, State, drive_name, failed_of, members_of
+from shakedown.array.parts import Ordered, is_cut_off_in_model
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.rebuild import check_faults, check_order_in_core
-from shakedown.array.run import run_rebuild
+from shakedown.array.run import resume_rebuild, run_rebuild
 from shakedown.array.settings import parse_options
 from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
@@ -91,7 +92,7 @@ class RebuildOptions:
     allow_signature: AllowSignature = ()
     plan: PlanOnly = False
     resume: Annotated[
-        Path | None, Parameter(help="go on with the rebuild of real drives that a reboot has cut off, in this folder")
+        Path | None, Parameter(help="go on with the rebuild that was interrupted or cut off in this folder")
     ] = None
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of the summary")] = False
     quiet: Annotated[bool, Parameter(show_default=False, help="no progress on standard error")] = False
@@ -107,7 +108,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     Of real drives the array is made, filled, rebuilt and taken down: all that is on them is lost.
     Exit status 1: the rebuild fails or loses data, another drive fails on the way, or the array would kick a drive out.
     3: commands were given up on the way; or with --scale nobody can say who would be kicked out.
-    130: of modelled drives nothing is kept to be resumed.
+    130: interrupted; --resume DIR goes on, and of modelled drives the same command.
 
     For example:
 
@@ -139,9 +140,9 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
         )
     order = _order(layout.lower(), targets, options)
     name = f"rebuild-{order.layout}-{_name_of(order.replacement)}-{order.state}"
-    out = options.out or free_folder(Path("runs") / name)
     _refuse_elsewhere(order, options)
     try:
+        out = options.out or free_folder(Path("runs") / name, lambda folder: _goes_on(order, folder, options))
         if options.plan:
             return _planned(order, out, options)
         with terminated_as_interrupted(unignored=True):
@@ -153,6 +154,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
 def _resumed(folder: Path, options: RebuildOptions) -> Run:
     if is_cut_off_in_lab(folder):
         return resume_in_lab(folder, _teller(options))
+    if is_cut_off_in_model(folder):
+        return resume_rebuild(folder, _teller(options))
     return resume_real(folder, _consent(options), _teller(options))
 
 
@@ -184,10 +187,21 @@ def _rebuilt(order: RebuildOrder, out: Path, options: RebuildOptions) -> Run:
         return run_rebuild_in_lab(InGuest(order, options.settings, options.baseline), out, tell)
     if arena != "model":
         return run_real(order, out, _consent(options), tell, with_baseline=options.baseline is None)
-    baseline = None if options.baseline == "none" else _baseline(order, options.baseline)
+    ordered = _ordered(order, options)
+    return run_rebuild(ordered.order, ordered.baseline, ordered.seeds, out, tell)
+
+
+def _goes_on(order: RebuildOrder, folder: Path, options: RebuildOptions) -> bool:
+    """Whether the same command was interrupted there."""
+    return order.arena == "model" and not options.plan and _ordered(order, options).is_begun_in(folder)
+
+
+def _ordered(order: RebuildOrder, options: RebuildOptions) -> Ordered:
+    """The order of modelled drives, with its baseline. Raises UsageError."""
     if not 1 <= options.seeds <= _MOST_SEEDS:
         raise UsageError(f"`--seeds {options.seeds}` is out of range", hint=f"1 to {_MOST_SEEDS}")
-    return run_rebuild(order, baseline, options.seeds, out, tell)
+    baseline = None if options.baseline == "none" else _baseline(order, options.baseline)
+    return Ordered(order, baseline, options.seeds)
 
 
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:

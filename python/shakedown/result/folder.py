@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +23,7 @@ from shakedown.result import journal
 from shakedown.result.atomic import failed_write, make_folder, replace_file, sync_folder, unfinished
 from shakedown.result.read import read_regular
 from shakedown.result.run_record import RunRecord, parse_run_record
-from shakedown.result.samples import DIGEST_NAME, SAMPLES_NAME, SampleWriter, holds_no_sample, read_samples
+from shakedown.result.samples import DIGEST_NAME, SAMPLES_NAME, SPOOL_NAME, SampleWriter, holds_no_sample, read_samples
 from shakedown.sample import Sample
 
 RECORD_NAME: Final = "run.json"
@@ -74,14 +74,15 @@ class RunFolder:
         self._samples = SampleWriter(path)
 
     @classmethod
-    def create(cls, path: Path, resumed_by: str | None = None) -> Self:
+    def create(cls, path: Path, resumed_by: str | None = None, *, is_ours: bool = False) -> Self:
         """Make a new folder. Raises UsageError when something is there already, EnvironmentFailure when it cannot.
 
         What a run left that was killed before anything was measured is gone on with.
 
-        ``resumed_by`` is the command that goes on with an interrupted run of this kind, if any does.
+        ``resumed_by`` is the command that goes on with an interrupted run of this kind, if any does. ``is_ours`` says
+        that one was interrupted there which keeps what it needs elsewhere: record and samples are written anew.
         """
-        if path.exists() and (not path.is_dir() or _is_begun(path)):
+        if not is_ours and path.exists() and (not path.is_dir() or _is_begun(path)):
             going_on = f", or go on with an interrupted run: `{resumed_by}`" if resumed_by else ""
             raise UsageError(f"`{path}` exists and is not an empty folder", hint=f"choose another --out{going_on}")
         made = [folder for folder in (path / RAW_NAME, path, *path.parents) if not folder.exists()]
@@ -90,10 +91,11 @@ class RunFolder:
             sync_folder(path)
         except OSError as error:
             raise failed_write(path, error) from error
+        held = _claim(path)
+        for name in (RECORD_NAME, SAMPLES_NAME, SPOOL_NAME):
+            (path / name).unlink(missing_ok=True)
         folder = cls(path)
-        folder._made = made
-        folder._claim()
-        (path / RECORD_NAME).unlink(missing_ok=True)
+        folder._made, folder._held = made, held
         return folder
 
     @classmethod
@@ -102,20 +104,6 @@ class RunFolder:
         read_record(path)
         make_folder(path / RAW_NAME)
         return cls(path)
-
-    def _claim(self) -> None:
-        """Two runs that begin at once in one empty folder: the first has it, until its process ends or lets go."""
-        with suppress(OSError):
-            self._held = os.open(self.path, os.O_RDONLY)
-        if self._held is None:
-            return
-        try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self.close()
-            raise UsageError(f"another run has just begun in `{self.path}`", hint="choose another --out") from error
-        except OSError:
-            pass  # a network's file system without locks
 
     def discard(self) -> None:
         """Take a new folder in which no run has begun away again, with the folders made to hold it, if empty."""
@@ -166,6 +154,22 @@ class RunFolder:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+
+
+def _claim(path: Path) -> int | None:
+    """Two runs that begin at once in one folder: the first has it, until its process ends or closes this."""
+    try:
+        held = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(held)
+        raise UsageError(f"another run has just begun in `{path}`", hint="choose another --out") from error
+    except OSError:
+        pass  # a network's file system without locks
+    return held
 
 
 @dataclass(frozen=True)
@@ -240,10 +244,10 @@ def _holds_a_run(path: Path) -> bool:
     return any(record.parent.name != BASELINE_NAME for record in path.rglob(RECORD_NAME))
 
 
-def free_folder(wanted: Path) -> Path:
-    """``wanted``, or the first of ``wanted-2``, ``wanted-3``, ... that does not exist yet."""
+def free_folder(wanted: Path, goes_on: Callable[[Path], bool] = lambda _: False) -> Path:
+    """``wanted``, or the first of ``wanted-2``, ``wanted-3``, ... that does not exist yet, or is to be gone on in."""
     path, number = wanted, 1
-    while path.exists():
+    while path.exists() and not goes_on(path):
         number += 1
         path = wanted.with_name(f"{wanted.name}-{number}")
     return path

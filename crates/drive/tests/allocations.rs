@@ -3,6 +3,7 @@
 // An allocator cannot be written without; this one counts and hands on.
 #![allow(unsafe_code)]
 
+#[path = "all/rig/mod.rs"]
 mod rig;
 
 use std::alloc::{GlobalAlloc, Layout, System};

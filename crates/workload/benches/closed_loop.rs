@@ -3,7 +3,7 @@
 // The functions that criterion's macros make have no documentation.
 #![allow(missing_docs)]
 
-#[path = "../tests/device/short_cuts.rs"]
+#[path = "../tests/all/short_cuts.rs"]
 #[allow(dead_code, reason = "nothing is counted here")]
 mod short_cuts;
 

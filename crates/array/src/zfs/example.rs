@@ -8,7 +8,7 @@ use super::order::Order;
 use super::plan::Plan;
 
 /// That of the tests that see the crate from outside.
-#[path = "../../tests/plan/mod.rs"]
+#[path = "../../tests/all/plan/mod.rs"]
 mod small;
 
 /// The same of other members, half of which are full.

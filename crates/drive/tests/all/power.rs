@@ -1,0 +1,131 @@
+//! What a loss of power takes with it: everything that only memory knew. A drive that comes back knows what its platters,
+//! its flash and its map hold, and nothing else.
+
+
+use drive::{BlockDevice, CachePlace, Completion, FlashProfile, Profile, Request, Verb};
+use crate::rig::{profile, Host, GIB};
+
+const MIB: u64 = 1 << 20;
+
+/// The power fails and comes back at once; returns when the drive is ready.
+fn fail(host: &mut Host) {
+    host.drive.power_loss(host.now_ns);
+    host.now_ns = host.drive.power_on(host.now_ns);
+}
+
+/// After each of some durable writes of 1 MiB in sequence from `first` on, how much of them has bypassed the cache.
+fn bypassing(host: &mut Host, first: u64) -> Vec<u64> {
+    let before = host.drive.truth().stream_bytes;
+    let mut write = |index: u64| {
+        host.ask(Verb::Write, (first + index) * MIB, MIB, true);
+        host.drive.truth().stream_bytes - before
+    };
+    (0..20).map(&mut write).collect()
+}
+
+#[test]
+fn a_stream_does_not_outlive_the_power() {
+    let run = |written: u64, fails: bool| {
+        let mut host = Host::new(&profile("wd40efax"));
+        (0..written).for_each(|index| _ = host.ask(Verb::Write, index * MIB, MIB, true));
+        if fails {
+            fail(&mut host);
+        }
+        bypassing(&mut host, written)
+    };
+    let fresh = run(0, false);
+    assert_eq!(run(16, true), fresh, "what goes on where a stream was is a run like any other");
+    assert_eq!(run(0, true), fresh);
+    assert_ne!(run(16, false), fresh, "without a loss it goes on");
+}
+
+#[test]
+fn what_was_read_has_to_be_read_again() {
+    for name in ["st12000vn0007", "wd40efax"] {
+        let mut host = Host::new(&profile(name));
+        // What follows the second is still being read ahead when the power fails.
+        for offset in [GIB, GIB, 2 * GIB] {
+            host.ask(Verb::Read, offset, 65_536, false);
+        }
+        let hits = host.drive.truth().dram_read_hits;
+        assert!(hits > 0, "{name}");
+        fail(&mut host);
+        for offset in [GIB, 2 * GIB, 2 * GIB + 65_536] {
+            let mut other = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+            other.ask(Verb::Read, offset, 65_536, false);
+            assert_eq!(other.drive.truth().dram_read_hits, hits, "{name}: {offset}");
+        }
+    }
+}
+
+/// Whatever was asked for when the power failed: only what is asked for afterwards is answered.
+#[test]
+fn who_waited_when_the_power_failed_is_never_answered() {
+    for name in ["st12000vn0007", "st8000as0002", "wd40efax"] {
+        for verb in [Verb::Read, Verb::Write, Verb::Flush] {
+            for fua in [false, true] {
+                let mut host = Host::new(&profile(name));
+                // More than memory holds.
+                for tag in 100..300 {
+                    let (offset_bytes, bytes) = (u64::from(tag) * 64 * MIB, 2 * MIB);
+                    let write = Request { tag, verb: Verb::Write, fua, offset_bytes, bytes };
+                    let other = Request { tag: tag + 1000, verb, fua, offset_bytes, bytes };
+                    [write, other].into_iter().for_each(|request| host.drive.submit(host.now_ns, request));
+                }
+                let mut done = Vec::<Completion>::new();
+                host.drive.advance(host.now_ns + 50_000_000, &mut done);
+                assert!(done.len() < 300, "{name}: most of them wait");
+                host.now_ns += 50_000_000;
+                fail(&mut host);
+                assert_eq!(host.drive.truth().dram_dirty_bytes, 0, "{name}");
+                // Each asserts that nobody else is answered.
+                host.ask(Verb::Write, GIB, 4096, true);
+                host.ask(Verb::Write, 3 * GIB, MIB, false);
+                host.ask(Verb::Flush, 0, 0, false);
+                assert_eq!((host.drive.next_event_ns(), host.drive.truth().dram_dirty_bytes), (None, 0), "{name}");
+            }
+        }
+    }
+}
+
+fn in_flash() -> Profile {
+    let mut profile = profile("st8000as0002").scaled(100).expect("scalable");
+    let shingled = profile.shingled.as_mut().expect("shingled");
+    let flash = FlashProfile { flash_read_us: 100.0, flash_write_us: 400.0, flash_rate_mb_s: 100.0 };
+    shingled.cache.place = CachePlace::Flash(flash);
+    (shingled.cache.packet_tracks, shingled.cache.append_turns, shingled.cleaning.collect_turns) = (0.0, 0.0, 0.0);
+    (profile.mechanics.spin_up_s, profile.mechanics.unpark_ms) = (0.0, 0.0);
+    profile
+}
+
+/// Reads from flash that are asked for together come one after the other, in their order; after a loss of power none of
+/// them is left to wait for.
+#[test]
+fn flash_answers_one_after_the_other() {
+    const BYTES: u64 = 256 << 10;
+    let mut host = Host::new(&in_flash());
+    let offset = |index: u64| GIB + index * 2 * MIB;
+    (0..16).for_each(|index| _ = host.ask(Verb::Write, offset(index), BYTES, true));
+    let away = |host: &mut Host| (0..40).for_each(|index| _ = host.ask(Verb::Read, (20 + index) * GIB, MIB, false));
+    away(&mut host);
+    let alone_ns = host.ask(Verb::Read, offset(0), BYTES, false);
+    // 0.1 ms, and 100 MB/s.
+    let flash_ns = 100_000 + BYTES * 10;
+    assert!((flash_ns..flash_ns + 1_000_000).contains(&alone_ns), "{alone_ns}");
+    let began_ns = host.now_ns;
+    for tag in 0..16 {
+        let request = Request { tag, verb: Verb::Read, fua: false, offset_bytes: offset(u64::from(tag)), bytes: BYTES };
+        host.drive.submit(host.now_ns, request);
+    }
+    let mut failing = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+    let mut done = Vec::<Completion>::new();
+    host.drive.advance(began_ns + 1_000_000_000, &mut done);
+    assert!(done.iter().map(|done| done.tag).eq(0..16), "{done:?}");
+    for (count, completion) in (1..).zip(&done) {
+        let expected_ns = count * flash_ns + alone_ns - flash_ns;
+        assert!((completion.completed_ns - began_ns).abs_diff(expected_ns) < 100_000, "{count}: {completion:?}");
+    }
+    fail(&mut failing);
+    let took_ns = failing.ask(Verb::Read, offset(1), BYTES, false);
+    assert!(took_ns.abs_diff(alone_ns) < 100_000, "{took_ns}, not {alone_ns}");
+}

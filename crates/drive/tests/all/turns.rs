@@ -1,0 +1,272 @@
+//! Who waits for whom, and for how long: what a drive does in one piece is what everybody else has to wait for.
+
+
+use drive::faults::{Schedule, Stall};
+use drive::{BlockDevice, CleaningDriven, Completion, Drive, Profile, Request, Truth, Verb};
+use crate::rig::{profile, Host};
+
+const S: u64 = 1_000_000_000;
+
+fn turn_ns(profile: &Profile) -> f64 {
+    60e9 / profile.rpm()
+}
+
+/// Turns that a read waits for which comes when the first operation of a pass has just begun.
+fn turns_behind_the_first_operation(merge_tracks: u64) -> f64 {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let shingled = profile.shingled.as_mut().unwrap();
+    let idle_ns = (shingled.cleaning.idle_ms * 1e6) as u64;
+    (shingled.cleaning.merge_bytes, shingled.cleaning.finishes_phase) = (merge_tracks * track_bytes, false);
+    assert!(shingled.tracks_per_band > 14);
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, 0, 4096, true);
+    let (seeks, dirty) = (host.drive.truth().seeks, host.drive.truth().dirty_bands);
+    host.pause(idle_ns);
+    while host.drive.truth().seeks == seeks {
+        host.pause(S / 1000);
+    }
+    assert_eq!((dirty, host.drive.truth().bands_cleaned), (1, 0), "it is under way");
+    let took_ns = host.ask(Verb::Read, 64 * track_bytes, 4096, false);
+    took_ns as f64 / turn_ns(&profile)
+}
+
+#[test]
+fn nobody_waits_longer_for_cleaning_than_the_merge_buffer_is_large() {
+    for tracks in [3, 6] {
+        let passed = turns_behind_the_first_operation(tracks);
+        // The tracks with their skews; the way there and back, and a turn of waiting at either end.
+        let (least, most) = (tracks as f64 - 0.5, 1.25 * tracks as f64 + 2.5);
+        assert!((least..most).contains(&passed), "{passed} turns behind {tracks} tracks");
+    }
+}
+
+#[test]
+fn cleaning_under_pressure_gives_way_after_each_operation() {
+    let mut profile = profile("canvio-3tb").scaled(1000).unwrap();
+    profile.interface.bridge = None;
+    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+    (cleaning.driven, cleaning.idle_ms, cleaning.finishes_band) = (CleaningDriven::Pressure, 0.0, false);
+    let mut host = Host::new(&profile);
+    let mut offsets = sim::stream(1, "offsets");
+    let slots = profile.capacity_bytes() / 4096;
+    for _ in 0..60 {
+        host.ask(Verb::Write, offsets.below(slots) * 4096, 4096, true);
+    }
+    let before = host.drive.truth();
+    assert!(before.dirty_bands > 20, "{before:?}");
+    for _ in 0..20 {
+        host.ask(Verb::Read, offsets.below(slots) * 4096, 4096, false);
+    }
+    let after = host.drive.truth();
+    // A band takes three operations at least: reading, collecting, writing.
+    let cleaned = after.bands_cleaned - before.bands_cleaned;
+    assert!((1..=20 / 3 + 1).contains(&cleaned), "{cleaned} bands while 20 reads were answered");
+}
+
+/// A drive that cleans under pressure, whose bands take three operations each: reading, collecting one piece, writing.
+fn in_three_operations() -> Profile {
+    let mut profile = profile("canvio-3tb").scaled(1000).unwrap();
+    profile.interface.bridge = None;
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let shingled = profile.shingled.as_mut().unwrap();
+    let cleaning = &mut shingled.cleaning;
+    (cleaning.driven, cleaning.idle_ms, cleaning.finishes_band) = (CleaningDriven::Pressure, 0.0, false);
+    (cleaning.merge_on_disk, cleaning.merge_bytes) = (false, shingled.tracks_per_band * track_bytes);
+    profile
+}
+
+/// What the host got done, and how many bands were cleaned, while it asked for something at `depth` all the time.
+fn without_a_rest(verb: Verb, depth: u32, turns: impl Fn(&Truth) -> u64) -> (u64, u64) {
+    let profile = in_three_operations();
+    let mut host = Host::new(&profile);
+    let mut offsets = sim::stream(2, "offsets");
+    let mut anywhere = move || offsets.below(profile.capacity_bytes() / 4096) * 4096;
+    (0..80).for_each(|_| _ = host.ask(Verb::Write, anywhere(), 4096, true));
+    let mut ask = |host: &mut Host, tag| {
+        let request = Request { tag, verb, fua: true, offset_bytes: anywhere(), bytes: 4096 };
+        host.drive.submit(host.now_ns, request);
+    };
+    let (before, mut done) = (host.drive.truth(), Vec::<Completion>::new());
+    (0..depth).for_each(|tag| ask(&mut host, tag));
+    while turns(&host.drive.truth()) - turns(&before) < 48 {
+        host.now_ns = host.drive.next_event_ns().unwrap();
+        host.drive.advance(host.now_ns, &mut done);
+        done.drain(..).for_each(|completion| ask(&mut host, completion.tag));
+    }
+    let after = host.drive.truth();
+    assert!(after.dirty_bands > 0 && after.forced_passes == 0, "{after:?}");
+    (turns(&after) - turns(&before), after.bands_cleaned - before.bands_cleaned)
+}
+
+/// Neither starves, however many requests wait: the heads do one thing for the host and one for cleaning.
+#[test]
+fn under_pressure_host_and_cleaning_work_in_turns_at_any_depth() {
+    for depth in [1, 2, 8, 32] {
+        let reads = without_a_rest(Verb::Read, depth, |truth| truth.completed - truth.dram_read_hits);
+        let writes = without_a_rest(Verb::Write, depth, |truth| truth.cache_visits);
+        for (turns, cleaned) in [reads, writes] {
+            assert!(turns.abs_diff(3 * cleaned) <= 6, "{depth} in flight: {turns} turns, {cleaned} bands");
+        }
+    }
+}
+
+/// The least that a stream's durable write takes, whatever the angle at which it is asked for, in turns.
+fn least_turns(profile: &Profile, before: Option<u64>, offset_bytes: u64) -> f64 {
+    let bytes = profile.shingled.as_ref().unwrap().streams.min_run_bytes;
+    let took_turns = |phase: f64| {
+        let mut host = Host::new(profile);
+        if let Some(offset_bytes) = before {
+            host.ask(Verb::Write, offset_bytes, bytes, true);
+        }
+        host.ask(Verb::Read, profile.capacity_bytes() / 8192 * 4096, 4096, false);
+        host.pause((phase * turn_ns(profile)) as u64);
+        let took_ns = host.ask(Verb::Write, offset_bytes, bytes, true);
+        assert_eq!(host.drive.truth().cached_bytes, 0, "it bypasses the cache");
+        took_ns as f64 / turn_ns(profile)
+    };
+    (0..64).map(|phase| took_turns(f64::from(phase) / 64.0)).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn a_stream_that_enters_within_a_track_merges_it_in_a_turn_and_going_on_costs_none() {
+    let mut profile = profile("wd40efax").scaled(20).unwrap();
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.streams.min_request_bytes, shingled.streams.min_run_bytes) = (65_536, 65_536);
+    let band_bytes = shingled.tracks_per_band * track_bytes;
+    for track in [0, 1, 5] {
+        let begins = 3 * band_bytes + track * track_bytes;
+        let within = begins + track_bytes / 8192 * 4096;
+        let at_border = least_turns(&profile, None, begins);
+        let merged = least_turns(&profile, None, within) - at_border;
+        let going_on = least_turns(&profile, Some(within - 65_536), within) - at_border;
+        assert!((merged - 1.0).abs() < 0.1 && going_on.abs() < 0.1, "track {track}: {merged} and {going_on} turns");
+    }
+}
+
+#[test]
+fn a_flush_waits_for_what_is_on_its_way_to_the_platters() {
+    for name in ["st12000vn0007", "wd40efax"] {
+        let mut profile = profile(name).scaled(100).unwrap();
+        profile.dram.write_back = true;
+        for after_ms in 0..60 {
+            let mut host = Host::new(&profile);
+            host.ask(Verb::Read, profile.capacity_bytes() / 4096 / 2 * 4096, 4096, false);
+            host.ask(Verb::Write, 0, 4096, false);
+            host.pause(after_ms * S / 1000);
+            host.ask(Verb::Flush, 0, 0, false);
+            let lost = host.drive.power_loss(host.now_ns);
+            assert!(lost.ranges.is_empty(), "{name}: a flush {after_ms} ms after the write leaves {:?}", lost.ranges);
+        }
+    }
+}
+
+#[test]
+fn small_writes_that_go_on_with_a_large_one_do_not_make_a_stream_of_it() {
+    let mut host = Host::new(&profile("wd40efax").scaled(100).unwrap());
+    host.ask(Verb::Write, 0, 1 << 20, false);
+    host.stream(Verb::Write, 1 << 20, 4096, 4096);
+    host.ask(Verb::Flush, 0, 0, false);
+    assert_eq!(host.drive.truth().stream_bytes, 0, "16 MiB in writes of 4 KiB are no run of large writes");
+    host.stream(Verb::Write, 64 << 20, 1 << 20, 32);
+    host.ask(Verb::Flush, 0, 0, false);
+    assert!(host.drive.truth().stream_bytes > 16 << 20, "{:?}", host.drive.truth());
+}
+
+#[test]
+fn a_request_that_meets_a_stall_is_worked_on_behind_it() {
+    let profile = profile("st12000vn0007").scaled(100).unwrap();
+    let mut device = Stall::around(Drive::new(&profile, 1), Schedule { from_ns: S, for_ns: 2 * S, every_ns: None });
+    let mut done = Vec::new();
+    for (tag, share) in [(0, 1), (1, 3), (2, 2), (3, 4)] {
+        let offset_bytes = profile.capacity_bytes() / 5 * share / 4096 * 4096;
+        device.submit(S + S / 2, Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes: 4096 });
+    }
+    device.advance(10 * S, &mut done);
+    let last_ns = done.iter().map(|done| done.completed_ns).max().unwrap();
+    assert_eq!(done.len(), 4);
+    assert!(last_ns > 3 * S + S / 100, "four seeks behind the stall, and none within it: {last_ns}");
+}
+
+#[test]
+fn a_trim_keeps_the_physical_sectors_of_which_it_takes_a_part() {
+    let mut host = Host::new(&profile("canvio-3tb").scaled(1000).unwrap());
+    host.ask(Verb::Write, 0, 12_288, true);
+    assert_eq!(host.drive.truth().cached_bytes, 12_288);
+    host.ask(Verb::Trim, 512, 12_288 - 1024, false);
+    assert_eq!(host.drive.truth().cached_bytes, 8192, "the first and the last hold something of worth");
+}
+
+#[test]
+fn what_was_trimmed_and_written_again_is_read_when_its_band_is_cleaned() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    let shingled = profile.shingled.as_mut().unwrap();
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.merge_whole) = (false, false);
+    let band_bytes = shingled.tracks_per_band * profile.geometry.outer_track_bytes;
+    let cleaning_ns = |written_again: bool| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Trim, 0, 4 * band_bytes, false);
+        if written_again {
+            host.stream(Verb::Write, 0, 1 << 20, (3 * band_bytes) >> 20);
+            host.ask(Verb::Flush, 0, 0, false);
+            host.pause(3600 * S);
+        }
+        let cleaned = host.drive.truth().bands_cleaned;
+        host.ask(Verb::Write, band_bytes, 4096, true);
+        let from_ns = host.now_ns;
+        while host.drive.truth().bands_cleaned == cleaned {
+            host.pause(S / 1000);
+        }
+        host.now_ns - from_ns
+    };
+    assert!(cleaning_ns(true) > cleaning_ns(false) + S / 10);
+}
+
+/// What the heads would pass before it is there does not keep them from what is: a long write takes more than a turn to come in.
+#[test]
+fn what_would_have_passed_before_it_is_there_is_not_next() {
+    let profile = profile("wd40efrx");
+    for number in 1..64_u32 {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Write, 0, 4096, true);
+        let write = |tag, offset_bytes, bytes| Request { tag, verb: Verb::Write, fua: true, offset_bytes, bytes };
+        host.drive.submit(host.now_ns, write(1, 1 << 30, 4096));
+        host.drive.submit(host.now_ns, write(2, u64::from(number) * (20 << 20), 4096));
+        host.drive.submit(host.now_ns, write(3, (1 << 30) + (1 << 20), 8 << 20));
+        let mut done = Vec::new();
+        while done.len() < 3 {
+            host.drive.advance(host.drive.next_event_ns().unwrap(), &mut done);
+        }
+        let order: Vec<u32> = done.iter().map(|completion| completion.tag).collect();
+        assert_eq!(order.last(), Some(&3), "{number}: {order:?}");
+    }
+}
+
+/// What is written behind a flush and right beside what it waits for is none of its concern, also while an older flush waits.
+#[test]
+fn the_later_of_two_flushes_waits_for_nothing_written_after_it() {
+    let profile = profile("st12000vn0007");
+    assert!(profile.dram.write_back);
+    let flushed_ns = |written_after: u64| {
+        let mut drive = Drive::new(&profile, 1);
+        let request = |tag, verb, offset_bytes, bytes| Request { tag, verb, fua: false, offset_bytes, bytes };
+        // The heads are away for a while.
+        drive.submit(0, request(0, Verb::Read, profile.capacity_bytes() / 8192 * 4096, 4096));
+        drive.submit(0, request(1, Verb::Write, 0, 4096));
+        drive.submit(0, request(2, Verb::Flush, 0, 0));
+        drive.submit(0, request(3, Verb::Write, 1 << 30, 4096));
+        drive.submit(0, request(4, Verb::Flush, 0, 0));
+        if written_after > 0 {
+            drive.submit(0, request(5, Verb::Write, (1 << 30) + 4096, written_after));
+        }
+        let mut done: Vec<Completion> = Vec::new();
+        loop {
+            if let Some(flushed) = done.iter().find(|completion| completion.tag == 4) {
+                return flushed.completed_ns;
+            }
+            drive.advance(drive.next_event_ns().unwrap(), &mut done);
+        }
+    };
+    assert_eq!(flushed_ns(0), flushed_ns(4 << 20));
+}

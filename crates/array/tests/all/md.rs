@@ -1,11 +1,10 @@
 //! Linux md: layouts against hand-worked tables, conservation of every rebuild, what failures do.
 
-
+use crate::plain::{covered_once, Plain};
 use array::md::{Arrangement, Array, Copies, Options, Parity, Rotation};
 use array::{Ended, Layout};
 use drive::faults::{Gone, LatentSectors, Schedule};
 use drive::{BlockDevice, Request, Status, Verb};
-use crate::plain::{covered_once, Plain};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

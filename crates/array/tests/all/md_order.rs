@@ -1,13 +1,12 @@
 //! In which order members of an md array hear of things, and what hangs on that: superblocks, bitmap, flushes, the stripe cache.
 
-
 use std::ops::Range;
 
+use crate::plain::{covered_once, Plain};
 use array::md::{Array, Options};
 use array::{Ended, Layout};
 use drive::faults::{Faulty, LatentSectors, Schedule, Stall};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
-use crate::plain::{covered_once, Plain};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

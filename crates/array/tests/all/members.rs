@@ -1,10 +1,9 @@
 //! What stands between an array and its drives.
 
-
+use crate::plain::Plain;
 use array::members::{Ask, Members};
 use drive::faults::{LatentSectors, Schedule, Stall};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
-use crate::plain::Plain;
 
 const KIB: u64 = 1 << 10;
 const MOST_BYTES: u64 = 1280 * KIB;

@@ -1,9 +1,8 @@
 //! What a storage box adds to what is in it, by hand-worked times.
 
-
+use crate::plain::{covered_once, Plain};
 use array::nas::{Options, StorageBox};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
-use crate::plain::{covered_once, Plain};
 use proptest::prelude::*;
 
 const CAPACITY_BYTES: u64 = 64 << 20;

@@ -1,13 +1,12 @@
 //! Drives that do not answer in time, and what Linux, md and ZFS make of it.
 
-
+use crate::plain::Plain;
+use crate::plan::plan;
 use array::md::{Array, Options};
 use array::zfs::{Geometry, Order, Plan, Report, Resilver, Tunables};
 use array::{Ended, Layout, Outcome};
 use drive::faults::{Faulty, Schedule, Stall, Timeout};
 use drive::BlockDevice;
-use crate::plain::Plain;
-use crate::plan::plan;
 
 const MIB: u64 = 1 << 20;
 const S: u64 = 1_000_000_000;

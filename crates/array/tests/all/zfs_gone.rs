@@ -1,12 +1,11 @@
 //! Drives of a pool that are gone while one is resilvered, for a moment or for good.
 
-
+use crate::plain::Plain;
+use crate::plan::plan;
 use array::zfs::{Geometry, Order, Plan, Report, Resilver};
 use array::Ended;
 use drive::faults::{Faulty, Gone, Schedule};
 use drive::{BlockDevice, Completion, Request, Status, Verb};
-use crate::plain::Plain;
-use crate::plan::plan;
 
 const LOST: usize = 1;
 const NOBODY: usize = usize::MAX;

@@ -1,12 +1,11 @@
 //! What must hold of every pool, whatever it is made of: what is healed, what users wait for, what a group leaves alone.
 
-
 use std::collections::BTreeSet;
 
-use array::zfs::{write_configuration, Content, Files, Geometry, Host, Order, Plan, Resilver, Tunables};
-use drive::{BlockDevice, Completion, Request, Verb};
 use crate::plain::Plain;
 use crate::plan::{plan, GIB};
+use array::zfs::{write_configuration, Content, Files, Geometry, Host, Order, Plan, Resilver, Tunables};
+use drive::{BlockDevice, Completion, Request, Verb};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

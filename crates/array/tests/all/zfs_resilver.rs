@@ -1,12 +1,11 @@
 //! Resilvers on drives that take a fixed time for everything, so that what is asked of whom can be counted.
 
-
 use std::collections::{HashMap, HashSet};
 
+use crate::plan::{plan, GIB};
 use array::zfs::{Column, Content, Files, Geometry, Order, Plan, Report, Resilver, Sampling, Tunables};
 use array::Ended;
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Status, Verb};
-use crate::plan::{plan, GIB};
 
 const MIB: u64 = 1 << 20;
 const LABEL_BYTES: u64 = 4 * MIB;

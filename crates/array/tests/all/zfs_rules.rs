@@ -1,12 +1,11 @@
 //! Rules of OpenZFS that decide how long a resilver takes, each on a small pool.
 
-
 use std::collections::BTreeSet;
 
-use array::zfs::{Content, Draid, Geometry, Host, Order, Plan, Report, Resilver, Tunables};
-use drive::{BlockDevice, Request, Verb};
 use crate::plain::Plain;
 use crate::plan::{plan, GIB};
+use array::zfs::{Content, Draid, Geometry, Host, Order, Plan, Report, Resilver, Tunables};
+use drive::{BlockDevice, Request, Verb};
 
 const MIB: u64 = 1 << 20;
 const LABEL_BYTES: u64 = 4 * MIB;

@@ -1,14 +1,13 @@
 //! A sector that cannot be read, amid what is read in one request: what is lost, what is read again, and what that takes.
 
-
 use std::ops::Range;
 
+use crate::plain::Plain;
+use crate::plan::plan;
 use array::zfs::{Content, Geometry, Order, Plan, Report, Resilver, Sampling, Tunables};
 use array::Ended;
 use drive::faults::{Faulty, LatentSectors};
 use drive::{BlockDevice, Request, Status, Verb, SECTOR_BYTES};
-use crate::plain::Plain;
-use crate::plan::plan;
 
 const LABEL_BYTES: u64 = 4 << 20;
 const RECORD_BYTES: u64 = 128 << 10;

@@ -1,10 +1,9 @@
 //! What users rewrite: where transaction groups put it, and what it changes of a resilver.
 
-
-use array::zfs::{Content, Geometry, Host, Order, Plan, Resilver, Tunables};
-use drive::{BlockDevice, Request, Verb};
 use crate::plain::Plain;
 use crate::plan::{plan, GIB};
+use array::zfs::{Content, Geometry, Host, Order, Plan, Resilver, Tunables};
+use drive::{BlockDevice, Request, Verb};
 
 const S: u64 = 1_000_000_000;
 

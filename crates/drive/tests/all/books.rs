@@ -1,8 +1,7 @@
 //! What the drive keeps count of, and where its tracks lie: laws that a slip of one would break without any other sign.
 
-
-use drive::{Profile, Verb};
 use crate::rig::{profile, Host};
+use drive::{Profile, Verb};
 
 /// In which of many small durable writes the map is written out.
 fn journals(profile: &Profile, count: u64) -> Vec<u64> {

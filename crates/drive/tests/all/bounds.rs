@@ -1,8 +1,7 @@
 //! How many, which first and how far: what a slip of one, or a wrong order, would break without any other sign.
 
-
-use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, Request, Verb};
 use crate::rig::{profile, Host};
+use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, Request, Verb};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;

@@ -1,8 +1,7 @@
 //! What a conventional drive does, seen through the host's eyes.
 
-
-use drive::{BlockDevice, Completion, Drive, Request, Status, Verb};
 use crate::rig::{profile, Host, GIB};
+use drive::{BlockDevice, Completion, Drive, Request, Status, Verb};
 
 #[test]
 fn random_reads_wait_half_a_turn_on_average() {

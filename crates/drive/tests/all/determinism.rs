@@ -1,11 +1,10 @@
 //! The same seed and the same requests give the same completions, in another process too.
 
-
 use std::fmt::Write;
 use std::process::Command;
 
-use drive::{BlockDevice, Completion, Drive, Request, Verb};
 use crate::rig::profile;
+use drive::{BlockDevice, Completion, Drive, Request, Verb};
 
 const CHILD: &str = "SHAKEDOWN_TEST_COMPLETIONS";
 
@@ -51,7 +50,7 @@ fn other_processes_complete_the_same_to_the_byte() {
     }
     for _ in 0..2 {
         let this = std::env::current_exe().expect("a test is a program");
-        let arguments = ["--exact", "other_processes_complete_the_same_to_the_byte", "--nocapture"];
+        let arguments = ["--exact", "determinism::other_processes_complete_the_same_to_the_byte", "--nocapture"];
         let output = Command::new(this).args(arguments).env(CHILD, "1").output().expect("it starts again");
         let there = String::from_utf8(output.stdout).expect("text");
         let (_, there) = there.split_once("begin\n").expect("a beginning");

@@ -1,9 +1,8 @@
 //! Faults around drives, as a host meets them.
 
-
+use crate::rig::profile;
 use drive::faults::{Faults, FaultsError, Gone, Impatient, LatentSectors, PowerLoss, Schedule, Stall, Timeout};
 use drive::{BlockDevice, Completion, Drive, Lost, Request, Status, Verb};
-use crate::rig::profile;
 
 const S: u64 = 1_000_000_000;
 

@@ -1,8 +1,7 @@
 //! What the cleaner does for the host while the cache is full, and what counts as one append.
 
-
-use drive::{BlockDevice, CleaningProfile, Profile, Verb};
 use crate::rig::{profile, Host};
+use drive::{BlockDevice, CleaningProfile, Profile, Verb};
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;

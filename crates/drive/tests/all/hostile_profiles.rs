@@ -1,9 +1,8 @@
 //! Profiles that no drive has: refused under the key that is wrong, or, if nothing says that they cannot be, played.
 
-
+use crate::rig::{profile, text, Host};
 use drive::{BlockDevice, Completion, Drive, Profile, Request, Verb};
 use proptest::prelude::*;
-use crate::rig::{profile, text, Host};
 
 const ALL: [&str; 14] = [
     "backup-plus-slim-2tb",

@@ -1,8 +1,7 @@
 //! Dynamic mapping: which bands move when they are cleaned, and which stay.
 
-
-use drive::{Mapping, Profile, Verb};
 use crate::rig::{profile, Host};
+use drive::{Mapping, Profile, Verb};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;

@@ -1,11 +1,10 @@
 //! The parts that a profile may choose beyond those that the drives in `drives/` have.
 
-
+use crate::rig::{profile, Host, GIB};
 use drive::{
     BlockDevice, BridgeProfile, CachePlace, CleaningWhen, Completion, Drive, EntryCounts, FlashProfile, Mapping,
     Profile, Request, Status, Verb,
 };
-use crate::rig::{profile, Host, GIB};
 
 const S: u64 = 1_000_000_000;
 

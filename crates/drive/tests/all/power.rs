@@ -1,9 +1,8 @@
 //! What a loss of power takes with it: everything that only memory knew. A drive that comes back knows what its platters,
 //! its flash and its map hold, and nothing else.
 
-
-use drive::{BlockDevice, CachePlace, Completion, FlashProfile, Profile, Request, Verb};
 use crate::rig::{profile, Host, GIB};
+use drive::{BlockDevice, CachePlace, Completion, FlashProfile, Profile, Request, Verb};
 
 const MIB: u64 = 1 << 20;
 

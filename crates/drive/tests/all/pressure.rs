@@ -1,8 +1,7 @@
 //! Streams where cleaning is driven by what is cached: no silence tells that one of them has left its band.
 
-
-use drive::{CleaningDriven, CleaningWhen, Profile, Truth, Verb};
 use crate::rig::{profile, Host};
+use drive::{CleaningDriven, CleaningWhen, Profile, Truth, Verb};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;

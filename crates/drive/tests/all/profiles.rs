@@ -1,8 +1,7 @@
 //! The profiles that come with the project, and what is refused in others.
 
-
-use drive::{Profile, ProfileError};
 use crate::rig::{profile, text};
+use drive::{Profile, ProfileError};
 
 const CONVENTIONAL: [&str; 6] = ["st12000vn0007", "wd40efrx", "hd103uj", "st31000520as", "st4000vn008", "cmr-16tb"];
 const SHINGLED: [&str; 8] = [

@@ -1,11 +1,10 @@
 //! What must hold for any sequence of requests.
 
-
 use std::collections::{BTreeSet, HashMap};
 
+use crate::rig::profile;
 use drive::{BlockDevice, BridgeProfile, CachePlace, Completion, Drive, FlashProfile, Mapping, Profile, Request, Verb};
 use proptest::prelude::*;
-use crate::rig::profile;
 
 #[derive(Clone, Copy, Debug)]
 struct Ask {

@@ -1,9 +1,8 @@
 //! The drives beside what others measured of them, by order of magnitude: within a factor of two of the row, unless the row
 //! is a range itself. Accuracy is not asked here; a wrong mechanism misses by more.
 
-
-use drive::{BlockDevice, Completion, Profile, Request, Verb};
 use crate::rig::{profile, Host, GIB};
+use drive::{BlockDevice, Completion, Profile, Request, Verb};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;

@@ -1,8 +1,7 @@
 //! What a shingled drive does: the persistent cache, its collapse, its recovery, streams, borders, TRIM.
 
-
-use drive::{BlockDevice, Profile, Request, Truth, Verb};
 use crate::rig::{profile, Host, GIB};
+use drive::{BlockDevice, Profile, Request, Truth, Verb};
 
 const S: u64 = 1_000_000_000;
 

@@ -1,9 +1,8 @@
 //! Who waits for whom, and for how long: what a drive does in one piece is what everybody else has to wait for.
 
-
+use crate::rig::{profile, Host};
 use drive::faults::{Schedule, Stall};
 use drive::{BlockDevice, CleaningDriven, Completion, Drive, Profile, Request, Truth, Verb};
-use crate::rig::{profile, Host};
 
 const S: u64 = 1_000_000_000;
 

@@ -1,6 +1,5 @@
 //! The same job files through the real fio (its `null` engine) and through ours: counts, bytes, and where they went.
 
-
 use std::collections::BTreeSet;
 use std::process::Command;
 

@@ -1,9 +1,8 @@
 //! A stream of reads or writes that passes at once leaves the same rows and the same drive as one that is asked for one by one.
 
-
+use crate::short_cuts::{Counting, OneByOne};
 use drive::{BlockDevice, Drive, Profile};
 use proptest::prelude::*;
-use crate::short_cuts::{Counting, OneByOne};
 use workload::{JobFile, Row, Run};
 
 fn profile(name: &str, divisor: u32) -> Profile {

@@ -1,6 +1,5 @@
 //! What the replay of a trace promises, whatever the device.
 
-
 use crate::device::FixedLatency;
 use drive::{Status, Verb};
 use proptest::prelude::*;

@@ -1,6 +1,5 @@
 //! What a running job promises, whatever the device.
 
-
 use crate::device::FixedLatency;
 use drive::{Status, Verb};
 use proptest::prelude::*;

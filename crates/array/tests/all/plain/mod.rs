@@ -35,13 +35,11 @@ impl Plain {
     }
 
     /// Others overtake what begins at this offset: it takes 100 ms longer.
-    #[allow(dead_code, reason = "not every test has one")]
     pub fn overtaking(self, offset_bytes: u64) -> Self {
         Self { overtaken: Some(offset_bytes), ..self }
     }
 
     /// As SATA has it.
-    #[allow(dead_code, reason = "not every test flushes")]
     pub fn speaking_ata(self) -> Self {
         Self { speaks_ata: true, ..self }
     }
@@ -57,13 +55,11 @@ impl Plain {
     }
 
     /// All that it was asked for, in order.
-    #[allow(dead_code, reason = "not every test looks at all of it")]
     pub fn asked(&self) -> &[(Verb, Range<u64>)] {
         &self.asked
     }
 
     /// The ranges whose writing was forced to the medium, in the order asked for.
-    #[allow(dead_code, reason = "not every test wants to know")]
     pub fn forced(&self) -> &[Range<u64>] {
         &self.forced
     }

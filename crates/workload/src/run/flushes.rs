@@ -64,3 +64,69 @@ impl Flushes {
         self.under_way = self.under_way.filter(|tag| !riders.contains(tag));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use drive::{Completion, Request, Status, Verb};
+
+    use crate::run::block_layer::BlockLayer;
+
+    const PAGE: u64 = 4096;
+
+    fn ask(tag: u32, verb: Verb, page: u64) -> Request {
+        Request { tag, verb, fua: false, offset_bytes: page * PAGE, bytes: PAGE }
+    }
+
+    fn end(tag: u32, status: Status) -> Completion {
+        Completion { tag, completed_ns: 7, status }
+    }
+
+    /// The drive has room for all.
+    fn whatever(_: Verb) -> bool {
+        true
+    }
+
+    /// The pages of what goes, of flushes none, as long as something does.
+    fn going(layer: &mut BlockLayer) -> Vec<Option<u64>> {
+        let goes = std::iter::from_fn(|| layer.next(7, whatever));
+        goes.map(|one| (one.verb != Verb::Flush).then_some(one.offset_bytes / PAGE)).collect()
+    }
+
+    fn answer(layer: &mut BlockLayer, tag: u32) -> Vec<Completion> {
+        let mut completions = vec![end(tag, Status::Good)];
+        layer.complete(&mut completions);
+        completions
+    }
+
+    /// The drive knows commands by the tags in which they went: 0, 1, and so on, the last that came back first.
+    #[test]
+    fn writes_before_a_flush_overtake_and_share_it() {
+        let mut layer = BlockLayer::default();
+        layer.insert(0, ask(9, Verb::Write, 90));
+        for tag in [1, 2] {
+            layer.insert_before_flush(0, Request { fua: true, ..ask(tag, Verb::Write, u64::from(tag)) });
+        }
+        assert_eq!(going(&mut layer), [Some(1), Some(2), Some(90)]);
+        assert_eq!(answer(&mut layer, 0), []);
+        assert_eq!(going(&mut layer), [], "a flush waits for the other");
+        assert_eq!(answer(&mut layer, 1), []);
+        assert_eq!(going(&mut layer), [None]);
+        layer.insert(0, Request { bytes: 0, ..ask(3, Verb::Flush, 0) });
+        layer.insert(0, Request { bytes: 0, ..ask(4, Verb::Flush, 0) });
+        assert_eq!(going(&mut layer), [], "one flush is under way at a time");
+        assert_eq!(answer(&mut layer, 1), [end(1, Status::Good), end(2, Status::Good)]);
+        assert_eq!(going(&mut layer), [None]);
+        assert_eq!(answer(&mut layer, 1), [end(3, Status::Good), end(4, Status::Good)]);
+        assert_eq!(answer(&mut layer, 2), [end(9, Status::Good)]);
+    }
+
+    #[test]
+    fn behind_a_write_that_failed_there_is_no_flush() {
+        let mut layer = BlockLayer::default();
+        layer.insert_before_flush(0, ask(1, Verb::Write, 1));
+        let tag = layer.next(0, whatever).unwrap().tag;
+        let mut completions = vec![end(tag, Status::Gone)];
+        layer.complete(&mut completions);
+        assert_eq!((completions, layer.next(7, whatever)), (vec![end(1, Status::Gone)], None));
+    }
+}

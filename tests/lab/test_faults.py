@@ -11,6 +11,7 @@ import pytest
 
 from lab.test_run import ENTRY, built, shell
 from lab.test_run import allowed as allowed  # noqa: PLC0414 - a fixture
+from shakedown.data import profile_path
 from shakedown.errors import UsageError
 from shakedown.lab.faults import disk_number, faults_by_drive
 
@@ -257,7 +258,14 @@ def test_a_trimmed_range_reads_as_zeros_and_its_neighbours_do_not(bus: str, disk
 
 
 @built
-def test_forced_unit_access_waits_for_the_platters_and_needs_no_flush() -> None:
+@pytest.mark.parametrize(("protocol", "linux_forces"), [("ata", 0), ("scsi", 1)])
+def test_forced_unit_access_waits_for_the_platters_and_needs_no_flush(
+    protocol: str, linux_forces: int, tmp_path: Path
+) -> None:
+    """Linux has no write of a SATA drive forced (`libata.fua=0`); whoever sends the command himself is obeyed."""
+    profile = tmp_path / "drive.toml"
+    told = f'[interface]\nprotocol = {{ value = "{protocol}", origin = "assumed: for this test" }}'
+    profile.write_text(profile_path("wd40efax").read_text(encoding="utf-8").replace("[interface]", told))
     script = """
     timed() {
         local from=${EPOCHREALTIME/./}
@@ -267,8 +275,8 @@ def test_forced_unit_access_waits_for_the_platters_and_needs_no_flush() -> None:
     cat /sys/block/sda/queue/fua; cached=$(timed 8000 sgio); forced=$(timed 9000 fua,sgio)
     [ $((forced / cached)) -ge 5 ] && echo slower
     """
-    outcome, output, _ = shell(script, **DRIVE)
-    assert output == "1\nslower\n"
+    outcome, output, _ = shell(script, drives=(f"model:{profile}",), scale_divisor=1000)
+    assert output == f"{linux_forces}\nslower\n"
     # The one at the end, when the guest halts.
     assert (outcome.report["drives"][0]["writes"], outcome.report["drives"][0]["flushes"]) == (20, 1)
 

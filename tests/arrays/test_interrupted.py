@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from shakedown.array import real
+from shakedown.array.keep import keep
 from shakedown.array.order import RebuildOrder
 from shakedown.array.real import resume_real, run_real
 from shakedown.array.state import State
@@ -20,7 +21,9 @@ from shakedown.device.array.array import Look, Span
 from shakedown.device.array.drive import Traffic
 from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.errors import Interrupted
+from shakedown.result.folder import RunFolder, read_run
 from shakedown.result.identity import Identity
+from shakedown.sample import Sample
 
 ORDER = RebuildOrder("raid1", ("/dev/a", "/dev/b"), "/dev/c", fill=0.0, state="used")
 
@@ -62,6 +65,7 @@ class FakeArray:
         self.replaced: list[tuple[str, str]] = []
         self.stands = False
         self._polls_left = 0
+        self.interrupts_reading_back = False
 
     def create(self, drives: Sequence[FakeDrive], *, are_blank: bool) -> None:
         assert not self.stands
@@ -73,7 +77,10 @@ class FakeArray:
 
     def mount(self, folder: Path) -> None: ...
 
-    def unmount(self, folder: Path) -> None: ...
+    def unmount(self, folder: Path) -> None:
+        if self.interrupts_reading_back and len(self.replaced) == len(("baseline", "new", "used")):
+            self.interrupts_reading_back = False
+            raise KeyboardInterrupt
 
     def lose(self, drive: FakeDrive) -> None: ...
 
@@ -161,3 +168,48 @@ def test_a_cut_before_the_first_look_begins_the_rebuild_again(array: FakeArray, 
     new = (out / "new" / "run.json").read_text()
     assert "Begun again 1 times" in new
     assert not any("Begun again" in note for note in run.record.notes)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_what_is_over_is_kept_though_keeping_it_was_killed(
+    array: FakeArray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    """The array is taken down by then, so a reboot finds nothing of it; what was half kept is kept anew."""
+
+    class Killed(BaseException):
+        pass
+
+    calls: list[Path] = []
+
+    def killed(folder: RunFolder, order: RebuildOrder, *words: Any, **named: Any) -> None:
+        calls.append(folder.path)
+        if len(calls) > kept:
+            folder.append([Sample("rebuild", "write", 0, 1, 1, 1, *[None] * 5)])
+            folder.close()
+            raise Killed
+        keep(folder, order, *words, **named)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(real, "keep", killed)
+        run_real(ORDER, tmp_path / "r", NO_CONSENT, silent, with_baseline=True)
+    assert not array.stands
+    resume_real(tmp_path / "r", NO_CONSENT, silent)
+    run_real(ORDER, tmp_path / "other", NO_CONSENT, silent, with_baseline=True)
+    assert not State.is_in(tmp_path / "r")
+    for name in ("", "baseline", "new"):
+        one, two = (read_run(tmp_path / run / name) for run in ("r", "other"))
+        assert one.record.status == "complete"
+        assert len(one.samples) == len(two.samples) > 0
+        assert one.record.notes == two.record.notes
+
+
+def test_interrupted_while_it_is_read_back_all_that_was_measured_is_kept(array: FakeArray, tmp_path: Path) -> None:
+    array.interrupts_reading_back = True
+    with pytest.raises(Interrupted) as stopped:
+        run_real(ORDER, tmp_path / "r", NO_CONSENT, silent, with_baseline=True)
+    assert "keeps what was measured" in stopped.value.hint
+    run = resume_real(tmp_path / "r", NO_CONSENT, silent)
+    assert len(array.replaced) == 3
+    assert len(array.created) == 1
+    assert any("they were not read back" in note for note in run.record.notes)
+    assert not State.is_in(tmp_path / "r")

@@ -293,6 +293,7 @@ def test_a_loss_and_a_failure_are_told() -> None:
 def test_one_play_of_the_lab_is_told_as_one(*, kind: Literal["lab", "disk"], is_single: bool) -> None:
     identity = Identity(kind=kind, text="sda", name="sda", model="A", capacity_bytes=10**12)
     drives = [cast(Drive, SimpleNamespace(identity=identity.model_copy(update={"text": text}))) for text in "ab"]
-    setting = setting_of(RebuildOrder("raid1", ("a", "b"), "b"), drives, measured(traced(watched()), 1, []), watched())
+    done = measured(traced(watched()), 1, [])
+    setting = setting_of(RebuildOrder("raid1", ("a", "b"), "b"), drives, done, watched(), is_read_back=True)
     assert any("A single play" in note for note in setting.notes) == is_single
     assert setting.capacity.usable_bytes == 10**12

@@ -59,7 +59,9 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
     )
 
 
-def setting_of(order: RebuildOrder, drives: Sequence[Drive], rebuild: Rebuild, watched: Watched) -> Setting:
+def setting_of(
+    order: RebuildOrder, drives: Sequence[Drive], rebuild: Rebuild, watched: Watched, *, is_read_back: bool
+) -> Setting:
     """Arena, identity, notes and capacity; ``drives`` are the members in their places, the new one last."""
     new = drives[-1]
     identity = new.identity
@@ -69,18 +71,27 @@ def setting_of(order: RebuildOrder, drives: Sequence[Drive], rebuild: Rebuild, w
     model = f"{identity.model}, used" if order.state == "used" else identity.model
     target = identity.model_copy(update={"details": {**identity.details, **details}, "model": model})
     in_lab = identity.kind == "lab"
-    notes = (*(cautions([rebuild]) if in_lab else ()), *_notes(order, new, rebuild, watched))
+    content = _of_content(rebuild, is_read_back=is_read_back)
+    notes = (*(cautions([rebuild]) if in_lab else ()), *_notes(order, new, content, watched, rebuild.duration_s))
     capacity = Capacity.of(order, {drive.identity.text: drive.identity.capacity_bytes for drive in drives})
     return Setting("lab" if in_lab else "device", target, notes, capacity)
 
 
-def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) -> list[str]:
+def _of_content(rebuild: Rebuild, *, is_read_back: bool) -> str:
+    if rebuild.ended != "complete":
+        return "NOT every file is what was written."
+    if not is_read_back:
+        return "Whether every file is what was written is not known: they were not read back."
+    return "Every file is what was written."
+
+
+def _notes(order: RebuildOrder, new: Drive, content: str, watched: Watched, duration_s: float) -> list[str]:
     kind = "the real ZFS" if order.is_zfs else "the real md"
     notes = [
         f"{order.layout} of {len(order.members)} drives under {kind}; {new.identity.text} has filled the last place.",
         f"Drives were looked at every {POLL_S * 1000:.0f} ms: how long one keeps silent, and who is waited for, is "
         "known to that.",
-        "Every file is what was written." if rebuild.ended == "complete" else "NOT every file is what was written.",
+        content,
     ]
     if new.identity.kind == "lab":
         notes.append("A single play, and so no interval: plays of one array have differed by a factor of two.")
@@ -88,7 +99,7 @@ def _notes(order: RebuildOrder, new: Drive, rebuild: Rebuild, watched: Watched) 
         notes.append("Used: the new drive had been filled once before, by the same rebuild.")
     if order.member_bytes is not None:
         share = new.identity.capacity_bytes / order.member_bytes
-        full_s = rebuild.duration_s * share
+        full_s = duration_s * share
         whole = "whole drives, as full," if order.is_zfs else "whole drives"
         notes.append(
             f"Members were shrunken to {format_size(order.member_bytes)}: {whole} take {share:.3g} "

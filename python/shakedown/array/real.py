@@ -134,8 +134,7 @@ def resume_real(out: Path, consent: Consent, tell: Tell) -> Run:
         if drive.identity.model_dump(mode="json") != then:
             raise UsageError(f"`{drive.identity.text}` is not the drive that it was", hint="start a new rebuild")
     array = _array(state.order, state.identity)
-    folder = RunFolder(out)
-    folder.raw.mkdir(exist_ok=True)
+    folder = RunFolder.create(out, is_ours=True)
     try:
         play = _Play(state, array, drives, folder, tell)
         play.find_again()
@@ -172,6 +171,8 @@ class _Play:
         if self._state.stage in ("planned", "taken"):
             self._state.stage = "planned"
         elif not self._array.find(self._drives):
+            if self._state.stage == "over":
+                return  # cut off when it was taken down: the run is left to be kept
             raise RefusedError(
                 f"no part of {self._state.identity} is on these drives", hint="was it taken apart? start a new rebuild"
             )
@@ -186,25 +187,34 @@ class _Play:
         """All that is left to do. Raises ShakedownError, after all was taken down."""
         try:
             with self._taken_down():
-                self._make()
-                self._fill()
-                while self._state.turn < len(self._state.turns):
-                    self._rebuild()
-                lost = self._differing()
+                if self._state.stage != "over":
+                    self._make_and_rebuild()
         except KeyboardInterrupt as error:
-            self._state.begin_again()
-            self._state.write(self._out)
-            raise Interrupted(
-                "interrupted; the array is taken down, and its drives are wiped",
-                hint=f"`shakedown rebuild --resume {self._out}`, with the consent again, makes it anew and goes on "
-                f"with rebuild {self._state.turn + 1} of {len(self._state.turns)}",
-            ) from error
+            raise self._interrupted() from error
         except BaseException:
             State.forget(self._out)
             raise
-        run = self._keep_all(lost)
+        run = self._keep_all()
         State.forget(self._out)
         return run
+
+    def _make_and_rebuild(self) -> None:
+        self._make()
+        self._fill()
+        while self._state.turn < len(self._state.turns):
+            self._rebuild()
+        self._state.differing = self._differing()
+        self._reach("over")
+
+    def _interrupted(self) -> Interrupted:
+        state, again = self._state, f"`shakedown rebuild --resume {self._out}`, with the consent again, "
+        if state.turn == len(state.turns):
+            state.stage, told = "over", "keeps what was measured; whether the files were still right stays unknown"
+        else:
+            state.begin_again()
+            told = f"makes it anew and goes on with rebuild {state.turn + 1} of {len(state.turns)}"
+        state.write(self._out)
+        return Interrupted("interrupted; the array is taken down, and its drives are wiped", hint=again + told)
 
     def _reach(self, stage: Any) -> None:
         self._state.stage = stage
@@ -361,7 +371,7 @@ class _Play:
                 f"not all could be taken down: {'; '.join(left)}", hint="`lsblk` shows what stands"
             )
 
-    def _keep_all(self, differing: list[str]) -> Run:
+    def _keep_all(self) -> Run:
         """The last rebuild is the run; the baseline and, before a used drive, the new one lie within."""
         found: dict[Turn, list[Any]] = {}
         state = self._state
@@ -370,11 +380,13 @@ class _Play:
             folder = (
                 self._folder
                 if is_last
-                else RunFolder.create(self._out / (BASELINE_NAME if turn == "baseline" else _NEW_NAME))
+                else RunFolder.create(self._out / (BASELINE_NAME if turn == "baseline" else _NEW_NAME), is_ours=True)
             )
             part = state.order.part_of_one if state.order.is_zfs else 1.0
             traced = Traced(Watched.from_json(watched), during, state.alone, state.allocated_bytes, part)
-            rebuild = measured(traced, len(self._drives) - 2, differing if is_last else [])
+            # All was read back once, at the end: if nothing was lost then, nothing was before.
+            differing = state.differing if is_last or not state.differing else None
+            rebuild = measured(traced, len(self._drives) - 2, differing or ())
             new = self._drives[-2 if turn == "baseline" else -1]
             names = [drive.identity.name for drive in (*self._drives[:-2], new)]
             found[turn] = findings([rebuild], names, state.order.limit_bytes_per_s)
@@ -382,7 +394,9 @@ class _Play:
             order = replace(
                 state.order, replacement=new.identity.text, state="used" if turn in ("baseline", "used") else "new"
             )
-            setting = setting_of(order, (*self._drives[:-2], new), rebuild, traced.watched)
+            setting = setting_of(
+                order, (*self._drives[:-2], new), rebuild, traced.watched, is_read_back=differing is not None
+            )
             keep(
                 folder,
                 order,

@@ -25,7 +25,9 @@ class State:
     ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``file_of_users`` tell
     what the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
     rebuild on the way, ``rebuilt`` those that are over. ``restarts`` counts how often the rebuild whose turn it is was
-    given up on request, its array taken down, and begun again.
+    given up on request, its array taken down, and begun again. When all rebuilds are ``over``, the array is left to be
+    taken down, and the run to be kept; ``differing`` are then the files that were not what was written, None where
+    nobody has read them back to the end.
     """
 
     order: RebuildOrder
@@ -42,6 +44,7 @@ class State:
     during: list[list[list[Any]]] = field(default_factory=list)
     allocated_bytes: int = 0
     restarts: int = 0
+    differing: list[str] | None = None
 
     def begin_again(self) -> None:
         """The array is no more, but what was rebuilt is known."""

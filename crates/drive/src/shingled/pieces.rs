@@ -10,6 +10,9 @@ use crate::prefetch::prefetch;
 /// So many lie in a line of the processor's caches, whole.
 const PIECES_IN_A_LINE: usize = 64 / size_of::<Piece>();
 
+/// More lines than these are not asked for at once.
+const MOST_LINES: usize = 32;
+
 /// "No run" in the lists of free ones.
 const NONE: u32 = u32::MAX;
 
@@ -78,11 +81,12 @@ impl Pieces {
     }
 
     /// Asks for the pieces of a run, if they do not lie in its row: for all of them at once, since who looks for one in a long
-    /// run would wait for each place where it looks.
+    /// run would wait for each place where it looks. Of thousands for some, evenly spread, where a search begins.
     #[inline]
     pub fn touch(&self, run: &Run) {
         if run.len > 1 {
-            self.places[run.places()].iter().step_by(PIECES_IN_A_LINE).for_each(prefetch);
+            let apart = PIECES_IN_A_LINE.max(run.len as usize / MOST_LINES);
+            self.places[run.places()].iter().step_by(apart).for_each(prefetch);
         }
     }
 

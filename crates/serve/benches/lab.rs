@@ -4,9 +4,9 @@
 //! Needs a kernel in SHAKEDOWN_LAB_KERNEL. Clock and guest share one processor; how much of it they got is told beside every
 //! figure, since a machine that is busy with other things makes all of them smaller.
 
-#[path = "../tests/fixed_latency/mod.rs"]
+#[path = "../tests/all/fixed_latency/mod.rs"]
 mod fixed_latency;
-#[path = "../tests/real_guest/mod.rs"]
+#[path = "../tests/all/real_guest/mod.rs"]
 mod real_guest;
 
 use std::path::Path;

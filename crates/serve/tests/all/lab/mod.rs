@@ -1,17 +1,15 @@
 //! The lab's clock and drives before a guest that is a script.
 
-#[path = "../fake_guest/mod.rs"]
-mod fake_guest;
 mod flushes;
 
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use crate::fake_guest::scripted::{Log, Scripted, CAPACITY_BYTES};
+use crate::fake_guest::wire::tt;
+use crate::fake_guest::{process, FakeGuest};
 use drive::Verb;
-use fake_guest::scripted::{Log, Scripted, CAPACITY_BYTES};
-use fake_guest::wire::tt;
-use fake_guest::{process, FakeGuest};
 use proptest::prelude::*;
 use serve::lab::{FrontKind, Guest, Identity, Lab, LabDrive, LabError, LabOptions, LabReport, Limits, Outcome};
 use tempfile::TempDir;
@@ -437,7 +435,8 @@ fn data_and_time_outlive_a_boot() {
 
 /// The model decides what is lost; here the drive of a profile, whose buffer keeps what was just written.
 fn lab_of_a_modelled_drive(front: FrontKind) -> (TempDir, Lab) {
-    let profile = drive::Profile::parse(include_str!("../../../../drives/wd40efrx.toml")).unwrap().scaled(100).unwrap();
+    let profile =
+        drive::Profile::parse(include_str!("../../../../../drives/wd40efrx.toml")).unwrap().scaled(100).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let device = Box::new(drive::Drive::new(&profile, 1));
     let order = LabDrive { front, power_may_fail: true, ..LabDrive::new(&profile, 1, device) };

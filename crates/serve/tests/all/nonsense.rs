@@ -1,19 +1,16 @@
 //! Clients that send anything at all: the drive hears nothing impossible of them, and others are served.
 
-mod fixed_latency;
-mod served;
-
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::thread;
 
+use crate::fixed_latency::FixedLatency;
+use crate::served::{Served, READ, WRITE};
 use drive::{Request, Verb};
-use fixed_latency::FixedLatency;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use served::{Served, READ, WRITE};
 
 const CAPACITY_BYTES: u64 = 1 << 20;
 

@@ -3,8 +3,8 @@
 use drive::Verb;
 use serve::lab::{FrontKind, Identity, LabDrive, Outcome};
 
+use super::{blk_head, drive, identity, play};
 use crate::fake_guest::scripted::{Log, Scripted};
-use crate::{blk_head, drive, identity, play};
 
 const READ_9: [u8; 10] = [0x28, 0, 0, 0, 0, 9, 0, 0, 1, 0];
 const SYNCHRONIZE: [u8; 10] = [0x35, 0, 0, 0, 0, 0, 0, 0, 0, 0];

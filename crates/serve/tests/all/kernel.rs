@@ -1,16 +1,13 @@
 //! The lab with a real User-Mode Linux kernel. Its path is in SHAKEDOWN_LAB_KERNEL; without one these tests do nothing but
 //! say so.
 
-mod fake_guest;
-mod real_guest;
-
+use crate::fake_guest::scripted::Scripted;
+use crate::real_guest::{boot, kernel, run};
 use drive::{Drive, Profile};
-use fake_guest::scripted::Scripted;
-use real_guest::{boot, kernel, run};
 use serve::lab::{FrontKind, Lab, LabDrive, LabOptions, Outcome};
 
 fn profile() -> Profile {
-    Profile::parse(include_str!("../../../drives/wd40efax.toml")).unwrap().scaled(100).unwrap()
+    Profile::parse(include_str!("../../../../drives/wd40efax.toml")).unwrap().scaled(100).unwrap()
 }
 
 fn modelled(front: FrontKind) -> LabDrive {

@@ -1,8 +1,5 @@
 //! The NBD protocol from the other side of the socket: polite clients, rude ones, and those that vanish.
 
-mod fixed_latency;
-mod served;
-
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::AtomicBool;
@@ -10,10 +7,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::fixed_latency::FixedLatency;
+use crate::served::{options, Served, DISC, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
 use drive::Verb;
-use fixed_latency::FixedLatency;
 use serve::{nbd, ServeError, Store};
-use served::{options, Served, DISC, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES};
 
 const MIB: u64 = 1 << 20;
 const EIO: u32 = 5;

@@ -1,15 +1,12 @@
 //! Other people's NBD clients on a served drive. A test whose program is not installed says so and passes.
 
-mod fixed_latency;
-mod served;
-
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::fixed_latency::FixedLatency;
+use crate::served::Served;
 use drive::{Drive, Profile};
-use fixed_latency::FixedLatency;
-use served::Served;
 
 const MIB: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -100,7 +97,7 @@ fn fio_verifies_on_a_modelled_drive() {
     if !has_nbd_engine() {
         return;
     }
-    let text = include_str!("../../../drives/st12000vn0007.toml");
+    let text = include_str!("../../../../drives/st12000vn0007.toml");
     let profile = Profile::parse(text).and_then(|profile| profile.scaled(1000)).expect("a profile of ours");
     let served = Served::start(Drive::new(&profile, 1));
     fio(&served, &["--rw=randwrite", "--bs=4k", "--iodepth=32", "--size=4m", "--verify=crc32c", "--end_fsync=1"]);

@@ -104,6 +104,7 @@ def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> No
     ("layout", "settings"),
     [
         ("raid5", (*like_lab("raid5"), "ext4-journal=1GiB")),
+        ("raid1", ("ext4-journal=1GiB", "ext4-mounted=61.6s")),
         ("raid10", ("chunk=64KiB", "copies=o2", "bitmap=yes")),
         ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB", "command-timeout=180s")),
         (

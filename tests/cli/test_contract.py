@@ -165,6 +165,12 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff --resume nowhere", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
         ("run --resume nowhere --seed 5", "none of --baseline, --out, --set, --seed", "--resume nowhere"),
         ("run --resume nowhere --size 1GiB", "`--resume` goes on with a run as it was ordered", "--resume nowhere"),
+        ("rebuild raid1 --resume nowhere", "`--resume` goes on with a rebuild as it was ordered", "leave the layout"),
+        (
+            "rebuild --resume nowhere --seeds 7 --set hz=100",
+            "goes on with a rebuild",
+            "leave `--seeds` and `--set` out",
+        ),
         ("lab run --bring-out /lab --out quick.toml -- true", "`quick.toml` cannot be a folder", "another folder"),
         ("lab run --drvie model:wd40efax -- lsblk", "there is no option `--drvie`", "stands behind `--`"),
         ("matrix", "the drives must be given", "shakedown matrix model:"),

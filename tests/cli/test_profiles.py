@@ -154,7 +154,16 @@ def test_what_is_neither_here_nor_a_model_number_is_told_how_to_ask(
 
 def test_a_drive_can_be_asked_for_its_rate(tmp_path: Path) -> None:
     words = ("profiles", "new", "mine.toml", "--capacity", "8TB", "--rpm", "7200")
-    assert "253 MB/s at the edge" in " ".join(shakedown(*words, "--self-test", "701min", cwd=tmp_path).stdout.split())
+    told = " ".join(shakedown(*words, "--self-test", "701min", cwd=tmp_path).stdout.split())
+    assert "253 MB/s at the edge. The rest" in told
+    both = ("--outer-rate", "210MB/s", "--self-test")
+    for minutes, reason in (
+        (701, "253 MB/s at the edge. The self-test says so"),
+        (1500, "210 MB/s at the edge. The 210"),
+    ):
+        (tmp_path / "mine.toml").unlink()
+        told = " ".join(shakedown(*words, *both, f"{minutes}min", cwd=tmp_path).stdout.split())
+        assert reason in told
     for more, why in (
         ((), "how fast does it read?"),
         (("--self-test", "7s"), "which no hard drive reads on average"),

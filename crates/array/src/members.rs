@@ -153,6 +153,11 @@ impl<D: BlockDevice> Member<D> {
     fn is_abandoned(&self) -> bool {
         self.commands.iter().flatten().all(|command| command.given_up)
     }
+
+    /// Has it answered all that it was given, also what was given up?
+    fn is_idle(&self) -> bool {
+        self.free_tags.len() == self.commands.len()
+    }
 }
 
 /// The members of an array and the time they share, which begins at zero.
@@ -253,11 +258,11 @@ impl<D: BlockDevice> Members<D> {
 
     /// What a member has done so far.
     pub fn counters(&self, member: usize) -> Counters {
-        let Member { device, counters, given, busy_since_ns, heard_ns, .. } = &self.members[member];
+        let Member { device, counters, busy_since_ns, heard_ns, .. } = &self.members[member];
         let mut counters = *counters;
         let met = device.faults_met().into_iter().take(63).enumerate();
         counters.faults_met = met.map(|(number, met)| u64::from(met) << number).sum();
-        if given.commands() > 0 {
+        if !self.members[member].is_idle() {
             counters.busy_ns += self.now_ns - busy_since_ns;
             counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - heard_ns);
         }
@@ -307,8 +312,8 @@ impl<D: BlockDevice> Members<D> {
         let had = done.len();
         loop {
             let (member, at_ns) = self.next.first();
-            // Who else has something to tell at this time is heard before it goes on.
-            if at_ns > limit_ns || (done.len() > had && at_ns > self.now_ns) {
+            // Who else has something to tell at this time is heard before it goes on. What was given up ends without a word.
+            if at_ns > limit_ns || at_ns == u64::MAX || (done.len() > had && at_ns > self.now_ns) {
                 break;
             }
             self.now_ns = self.now_ns.max(at_ns);
@@ -323,7 +328,7 @@ impl<D: BlockDevice> Members<D> {
     /// Lets time pass up to `to_ns` for the drives that have nothing to do, too.
     pub fn settle(&mut self, to_ns: u64) {
         for member in 0..self.members.len() {
-            if self.members[member].given.commands() == 0 {
+            if self.members[member].is_idle() {
                 self.members[member].device.advance(to_ns, &mut self.completions);
             }
         }
@@ -427,7 +432,7 @@ impl<D: BlockDevice> Members<D> {
 
     fn hand_over(&mut self, at: usize, command: Command) {
         let member = &mut self.members[at];
-        if member.given.commands() == 0 {
+        if member.is_idle() {
             (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
         }
         member.given.give(command.verb, &member.device);
@@ -512,6 +517,7 @@ impl<D: BlockDevice> Members<D> {
             if !command.given_up {
                 // Whoever waits no more does not learn how long it would have taken: this long at least.
                 member.counters.took(command, now_ns);
+                member.given.give_up(command.verb, &member.device);
                 late.push(Command { timeouts: command.timeouts + 1, ..command.clone() });
             }
             command.given_up = true;
@@ -539,13 +545,18 @@ impl<D: BlockDevice> Members<D> {
         let member = &mut self.members[at];
         let Some(command) = member.commands[completion.tag as usize].take() else { return };
         member.free_tags.push(completion.tag);
-        member.given.answered(1);
+        if !(command.given_up && Given::is_dropped(command.verb, &member.device)) {
+            member.given.answered(1);
+        }
+        let is_idle = member.is_idle();
         let counters = &mut member.counters;
         counters.requests += 1;
-        counters.took(&command, self.now_ns);
+        if !command.given_up {
+            counters.took(&command, self.now_ns);
+        }
         counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - member.heard_ns);
         member.heard_ns = self.now_ns;
-        if member.given.commands() == 0 {
+        if is_idle {
             counters.busy_ns += self.now_ns - member.busy_since_ns;
             member.times_out_ns = u64::MAX;
         }

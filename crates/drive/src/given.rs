@@ -45,6 +45,19 @@ impl Given {
         self.lone_flush &= self.commands > 0;
     }
 
+    /// The host waits for one no more. Of what is queued the drive goes on, and keeps its place. A flush that stands alone ends with the
+    /// reset of the link, and the drive takes others while it still does what the flush asked for.
+    pub fn give_up(&mut self, verb: Verb, device: &(impl BlockDevice + ?Sized)) {
+        if Self::is_dropped(verb, device) {
+            self.answered(1);
+        }
+    }
+
+    /// Does the device take others at once when one of this kind was given up?
+    pub fn is_dropped(verb: Verb, device: &(impl BlockDevice + ?Sized)) -> bool {
+        verb == Verb::Flush && device.speaks_ata()
+    }
+
     /// It has forgotten all.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -18,7 +18,7 @@ use drive::faults::{Faults, FaultsError};
 use drive::{BlockDevice, Drive};
 use thiserror::Error;
 
-use crate::{Job, JobError, JobFile, Row, Run};
+use crate::{Access, Direction, Job, JobError, JobFile, Row, Run};
 
 pub use felt::Felt;
 pub use resilver::{resilver, resilver_telling, ResilverOrder, Resilvered};
@@ -143,6 +143,11 @@ impl Order {
             if file.jobs.iter().any(|job| job.stonewall) {
                 let reason = "jobs that wait for each other do not go on beside a rebuild; leave `stonewall` out";
                 return Err(LayoutError::value("load", "stonewall", reason).into());
+            }
+            // Time would not pass for them.
+            if let Some(job) = file.jobs.iter().find(|job| job.access == Access::Only(Direction::Trim)) {
+                let reason = "md answers trims at once and passes none on while it rebuilds; of reads or writes users feel something";
+                return Err(LayoutError::value("load", format!("[{}] trims", job.name), reason).into());
             }
         }
         self.array_of(self.drives.clone(), self.start_ns)

@@ -88,8 +88,8 @@ def told_options(options: MdOptions | ZfsOptions) -> tuple[str, ...]:
 
 def _typed(name: str, value: Any) -> str:
     match name, value:
-        case "jiffy_ns" | "command_timeout_ns", _:
-            return str(NS_PER_S // value) if name == "jiffy_ns" else f"{value // NS_PER_S}s"
+        case "jiffy_ns", _:
+            return str(NS_PER_S // value)
         case "copies", (near, far, offset):
             return f"n{near}" if near > 1 else f"{'o' if offset else 'f'}{far}"
         case "draid", (data, spares):
@@ -98,6 +98,12 @@ def _typed(name: str, value: Any) -> str:
             return f"{place}@{_typed_duration(at_ns)}"
         case _, bool():
             return "yes" if value else "no"
+    return _typed_quantity(name, value)
+
+
+def _typed_quantity(name: str, value: Any) -> str:
+    if name.endswith("_ns"):
+        return f"{value / NS_PER_S:g}s"
     return _typed_size(int(value)) if "bytes" in name else str(value)
 
 

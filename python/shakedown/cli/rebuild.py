@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -99,6 +99,8 @@ class RebuildOptions:
 
 
 _DEFAULTS = RebuildOptions()
+_OF_RESUMING: Final = frozenset({"resume", "csv", "destroy_data_on", "allow_signature", "json", "quiet"})
+_TYPED_AS: Final = {"settings": "set"}
 
 
 def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions = _DEFAULTS) -> int:
@@ -130,8 +132,7 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     if options.csv is not None:
         _replaceable(options.csv)  # before hours have passed
     if options.resume is not None:
-        if layout is not None or targets:
-            raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint="give the folder alone")
+        _refuse_another_order(layout, targets, options)
         with terminated_as_interrupted(unignored=True):
             return _shown(_resumed(options.resume, options), options)
     if layout is None:
@@ -149,6 +150,16 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
             return _shown(_rebuilt(order, out, options), options)
     except OptionError as error:
         raise UsageError(f"--load {options.load}: {error}", hint=error.hint) from error
+
+
+def _refuse_another_order(layout: str | None, targets: Sequence[str], options: RebuildOptions) -> None:
+    """Raise UsageError for whatever orders another rebuild than the one that is gone on with."""
+    names = [each.name for each in fields(RebuildOptions) if each.name not in _OF_RESUMING]
+    given = [name for name in names if getattr(options, name) != getattr(_DEFAULTS, name)]
+    if layout is not None or targets or given:
+        options_given = [f"`--{_TYPED_AS.get(name, name).replace('_', '-')}`" for name in given]
+        left_out = " and ".join([*(["the layout and its drives"] if layout is not None else []), *options_given])
+        raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint=f"leave {left_out} out")
 
 
 def _resumed(folder: Path, options: RebuildOptions) -> Run:

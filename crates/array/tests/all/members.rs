@@ -278,3 +278,21 @@ fn who_is_always_late_is_asked_once_more_than_there_are_retries() {
         assert_eq!(done.iter().map(|one| one.status).collect::<Vec<_>>(), [Status::Aborted]);
     }
 }
+
+/// The drive takes 100 ms for a flush. When Linux has waited for 20, twice, the drive takes others, whatever it still does.
+#[test]
+fn a_flush_that_is_given_up_keeps_nobody_from_a_sata_drive() {
+    const MS: u64 = 1_000_000;
+    let slow = Plain::new(1 << 30).overtaking(0).speaking_ata();
+    let mut members = Members::new(vec![slow], 0, MOST_BYTES, 1).with_command_timeout_ns(10 * MS);
+    members.submit(0, Verb::Flush, 0, 0, 0);
+    members.submit(0, Verb::Read, 1 << 20, 4 * KIB, 1);
+    let mut done = Vec::new();
+    while members.next_event_ns().is_some() {
+        members.step(u64::MAX, &mut done);
+    }
+    let ends: Vec<_> = done.iter().map(|one| (one.token, one.completed_ns / MS, one.status)).collect();
+    assert_eq!(ends, [(0, 40, Status::Aborted), (1, 40, Status::Good)]);
+    assert_eq!(members.counters(0).longest_command_ns, 20 * MS, "nobody waited longer for any");
+    assert_eq!(members.in_flight(0), 0);
+}

@@ -115,7 +115,8 @@ impl Bay {
     /// The host is gone, and with it everybody who waited for an answer. The next one resets the link.
     pub fn forget_host(&mut self, now_ns: u64) -> Result<(), LabError> {
         self.waiting.drain(..).for_each(|key| drop(self.flights.remove(key)));
-        self.flights.iter_mut().for_each(|(_, flight)| flight.cancelled = true);
+        let keys: Vec<usize> = self.flights.iter().map(|(key, _)| key).collect();
+        keys.into_iter().for_each(|key| self.give_up(key));
         self.errands.clear();
         self.plug.forget_host(now_ns);
         self.live(now_ns)?;
@@ -163,7 +164,10 @@ impl Bay {
     fn live(&mut self, now_ns: u64) -> Result<(), LabError> {
         let before = self.ended.len();
         self.device.advance(now_ns, &mut self.ended);
-        self.given.answered((self.ended.len() - before) as u32);
+        let flights = &self.flights;
+        let is_dropped = |flight: &Flight| flight.cancelled && Given::is_dropped(flight.ask.verb, &self.device);
+        let answered = self.ended[before..].iter().filter(|ended| !is_dropped(&flights[ended.tag as usize]));
+        self.given.answered(answered.count() as u32);
         while let Some(lost) = self.device.losses().get(self.losses).cloned() {
             self.losses += 1;
             self.lose(&lost)?;
@@ -282,9 +286,12 @@ impl Bay {
 
     /// The drive goes on with what it has begun, but nobody waits for it any more.
     fn cancel(&mut self, port: &mut Port, which: impl Fn(&Flight) -> bool) -> Result<(), LabError> {
-        for (_, flight) in self.flights.iter_mut().filter(|(_, flight)| !flight.cancelled && which(flight)) {
-            flight.cancelled = true;
+        let wanted = self.flights.iter().filter(|(_, flight)| !flight.cancelled && which(flight));
+        let keys: Vec<usize> = wanted.map(|(key, _)| key).collect();
+        for key in keys {
+            self.give_up(key);
             self.counters.aborted += 1;
+            let flight = &self.flights[key];
             let written = self.front.cancel(flight, &port.memory)?;
             port.rings[flight.queue].give_back(&port.memory, flight.chain.head, written)?;
         }
@@ -297,5 +304,13 @@ impl Bay {
             wanted
         });
         Ok(())
+    }
+
+    /// Nobody waits for a command any more, whether the drive has it by now or not.
+    fn give_up(&mut self, key: usize) {
+        self.flights[key].cancelled = true;
+        if !self.waiting.contains(&key) {
+            self.given.give_up(self.flights[key].ask.verb, &self.device);
+        }
     }
 }

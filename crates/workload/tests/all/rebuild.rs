@@ -247,6 +247,8 @@ fn what_cannot_be_is_refused() {
     assert!(refusal(&Order { fill: 0.0, load: job, ..fine.clone() }).contains("needs data"));
     let waits = Some("[a]\nrw=read\n[b]\nstonewall\nrw=read\n".to_owned());
     assert!(refusal(&Order { load: waits, ..fine.clone() }).contains("stonewall"));
+    let trims = Some("[a]\nrw=read\n[b]\nrw=randtrim\n".to_owned());
+    assert!(refusal(&Order { load: trims, ..fine.clone() }).contains("[b] trims"));
     let mounted = |at_bytes| {
         let options = Options { journal_at_bytes: Some(at_bytes), ..fine.options.clone() };
         Order { options, ..fine.clone() }

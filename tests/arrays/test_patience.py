@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from arrays.test_rebuild import order
+from arrays.test_rebuild import IRONWOLF, order
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
 from shakedown.array import run
@@ -19,6 +19,8 @@ from shakedown.array.rebuild import simulate
 from shakedown.array.zfs import ZfsOptions
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import render_rebuild
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_patience_is_judged_against_the_longest_command() -> None:
@@ -127,3 +129,30 @@ def test_what_is_said_of_who_waits_is_set_off(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(run, "simulate", lambda *_, slow=slow: slow)
         kept = run.run_rebuild(order(scale_divisor=1), None, 1, tmp_path / str(flush_ns), lambda _: None)
         assert said in " ".join(render_rebuild(kept).split())
+
+
+def test_the_red_beside_users_fails_as_the_document_says() -> None:
+    """The first seed of the known case, with the prose's load: 61 to 63 min, 1.4 % done, 6 to 49 commands."""
+    prose = " ".join((ROOT / "docs" / "rebuild.md").read_text(encoding="utf-8").split())
+    said = re.search(
+        r"fails after (\d+) to (\d+) min, ([\d.]+) % done: Linux has given it up after (\d+) to (\d+)", prose
+    )
+    assert said
+    soonest, latest, percent, least, most = map(float, said.groups())
+    done = simulate(
+        RebuildOrder(
+            layout="raid6",
+            members=(IRONWOLF,) * 8,
+            replacement="model:wd40efax",
+            member_bytes=3500 << 30,
+            fill=0.75,
+            load="[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\n",
+        )
+    )
+    red = done.members.to_dicts()[7]
+    assert (done.ended, done.failed_member) == ("failed", 7)
+    assert soonest <= round(done.duration_s / 60) <= latest
+    assert round(done.done * 100, 1) == percent
+    assert least <= red["timeouts"] <= most
+    # Nobody waits for a command longer than Linux does for a flush, whatever the drive still does.
+    assert red["longest_command_ns"] == 60 * 10**9

@@ -252,7 +252,9 @@ class _Play:
             self._state.write(self._out)
         if self._state.users is not None:
             (folder / "users").mkdir(exist_ok=True)
-            Content(**self._state.users).write(folder / "users", lambda _: None)
+            wanted = Content(**self._state.users)
+            self._tell(f"filling it with the users' file of {format_size(wanted.file_bytes)}")
+            wanted.write(folder / "users", self._tell)
         self._tell(f"filling it with {content.files} files of {format_size(content.file_bytes)}")
         content.write(folder, self._tell)
         if isinstance(order.options, ZfsOptions) and order.options.run_records is not None:

@@ -50,7 +50,9 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 
 /// `30`, `30s`, `5m`, `9h`, `1d`, `250ms`, `10us` to nanoseconds; `unit_ns` is that of a bare number.
 pub(crate) fn time_ns(text: &str, unit_ns: u64) -> Result<u64, String> {
-    let (number, suffix) = number(text)?;
+    let Ok((number, suffix)) = number(text) else {
+        return Err(format!("`{text}` is not a time as fio reads it, like `90s`, `15m` or `2h`"));
+    };
     let factor = match suffix.to_ascii_lowercase().as_str() {
         "" => unit_ns,
         "us" | "usec" => 1_000,

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.errors import EnvironmentFailure
+from shakedown.units import format_size
 
 _LARGEST_BYTES: Final = 1 << 30
 _LEAST_FILES: Final = 64
@@ -56,22 +57,25 @@ class Content:
         Nobody who copies to a NAS waits for every file, and OpenZFS writes one twice that is made durable while the
         group with its first part is being written (``dmu_sync_late_arrival``): its metaslabs would be full of holes.
         """
-        said = 0
+        whole_bytes, done_bytes, said = self.files * self.file_bytes, 0, 0
         for number in range(self.files):
             path = self._path(folder, number)
             if path.exists() and path.stat().st_size == self.file_bytes:
+                done_bytes += self.file_bytes
                 continue
             try:
                 path.parent.mkdir(exist_ok=True)
                 with path.open("wb") as file:
-                    file.writelines(self._pieces(number))
+                    for piece in self._pieces(number):
+                        file.write(piece)
+                        done_bytes += len(piece)
+                        if (tenth := done_bytes * 10 // whole_bytes) > said:
+                            said = tenth
+                            tell(f"filling: {tenth * 10} % of {format_size(whole_bytes)} written")
             except OSError as error:
                 raise EnvironmentFailure(
                     f"the array cannot be filled: {error.strerror}", hint="a smaller `--fill`? `dmesg` may tell more"
                 ) from error
-            if (tenth := (number + 1) * 10 // self.files) > said:
-                said = tenth
-                tell(f"filling: {tenth * 10} % of {self.files} files written")
 
     def age(self, folder: Path, run_bytes: int, tell: Tell) -> None:
         """Rewrite all in runs of ``run_bytes``, by chance, with what stands there: copy-on-write scatters it."""

@@ -15,6 +15,7 @@ pub struct Scripted {
     /// Requests from here on (but before those that hang) end with a medium error.
     pub bad_from_bytes: u64,
     pub speaks_ata: bool,
+    pub flush_ns: u64,
     pub log: Log,
     pub capacity_bytes: u64,
     pub outstanding: Vec<Completion>,
@@ -30,6 +31,7 @@ impl Scripted {
             hangs_from_bytes: u64::MAX,
             bad_from_bytes: u64::MAX,
             speaks_ata: false,
+            flush_ns: 1_000,
             log: Log::default(),
             capacity_bytes: CAPACITY_BYTES,
             outstanding: Vec::new(),
@@ -64,7 +66,7 @@ impl BlockDevice for Scripted {
         self.log.lock().unwrap().push((now_ns, request));
         let Request { tag, offset_bytes, bytes, verb, .. } = request;
         let (took_ns, status) = match verb {
-            Verb::Flush => (1_000, Status::Good),
+            Verb::Flush => (self.flush_ns, Status::Good),
             _ if offset_bytes.checked_add(bytes).is_none_or(|end| end > self.capacity_bytes) => (0, Status::OutOfRange),
             _ if offset_bytes >= self.hangs_from_bytes => (1_000_000_000_000, Status::Good),
             _ if offset_bytes >= self.bad_from_bytes => {

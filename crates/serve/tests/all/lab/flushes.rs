@@ -40,6 +40,34 @@ fn a_flush_of_sata_stands_alone() {
     assert_eq!(log.lock().unwrap().iter().filter(|(_, request)| request.verb == Verb::Flush).count(), 2);
 }
 
+/// Who has waited long enough for a flush resets the link: the drive takes others, though it goes on for an hour. One that still
+/// waits for its turn has taken nobody's.
+#[test]
+fn a_flush_that_was_given_up_keeps_nobody_from_the_drive() {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    let device = Scripted { speaks_ata: true, flush_ns: HOUR_NS, ..Scripted::new() };
+    let log = Log::clone(&device.log);
+    let (_, report) = play(vec![drive(device, FrontKind::Scsi)], |mut guest| {
+        let flushes = [1, 2].map(|tag| guest.scsi_offer(tag, &SYNCHRONIZE, &[], 0));
+        guest.kick(0, 2);
+        guest.wait(60_000_000_000);
+        for tag in [2, 1] {
+            let task = guest.task(0, tag);
+            assert_eq!(guest.answer(task).data, [0], "the abort succeeds");
+        }
+        assert_eq!(flushes.map(|id| guest.answer(id).data[11]), [2; 2], "aborted");
+        guest.scsi(&READ_9, &[], 512).good();
+        assert!(guest.now_ns < 61_000_000_000, "{}", guest.now_ns);
+        guest.wait(HOUR_NS + 1);
+        let flush = guest.scsi_offer(3, &SYNCHRONIZE, &[], 0);
+        guest.kick(0, 2);
+        assert_eq!(guest.answer(flush).at_ns, 2 * HOUR_NS + 1, "when the first was over another was sent");
+    });
+    let counters = report.unwrap().drives[0].counters;
+    assert_eq!((counters.reads, counters.flushes, counters.aborted), (1, 1, 2));
+    assert_eq!(log.lock().unwrap().iter().filter(|(_, request)| request.verb == Verb::Flush).count(), 2);
+}
+
 /// No clock of a host runs against a disk of virtio-blk: there it waits before the drive.
 #[test]
 fn before_a_disk_without_a_clock_all_wait_for_a_flush_that_stands_alone() {

@@ -222,12 +222,14 @@ impl<D: BlockDevice> Members<D> {
 
     /// What a member has done so far.
     pub fn counters(&self, member: usize) -> Counters {
-        let Member { device, counters, busy_since_ns, heard_ns, .. } = &self.members[member];
+        let Member { device, counters, given, busy_since_ns, heard_ns, .. } = &self.members[member];
         let mut counters = *counters;
         let met = device.faults_met().into_iter().take(63).enumerate();
         counters.faults_met = met.map(|(number, met)| u64::from(met) << number).sum();
         if !self.members[member].is_idle() {
             counters.busy_ns += self.now_ns - busy_since_ns;
+        }
+        if given.commands() > 0 {
             counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - heard_ns);
         }
         counters
@@ -397,7 +399,11 @@ impl<D: BlockDevice> Members<D> {
     fn hand_over(&mut self, at: usize, command: Command) {
         let member = &mut self.members[at];
         if member.is_idle() {
-            (member.busy_since_ns, member.heard_ns) = (self.now_ns, self.now_ns);
+            member.busy_since_ns = self.now_ns;
+        }
+        // It has been silent for as long as somebody waits, also where he asks again.
+        if member.given.commands() == 0 && command.timeouts == 0 {
+            member.heard_ns = self.now_ns;
         }
         member.given.give(command.verb, &member.device);
         let tag = member.free_tags.pop().unwrap_or_else(|| {
@@ -509,21 +515,20 @@ impl<D: BlockDevice> Members<D> {
         let member = &mut self.members[at];
         let Some(command) = member.commands[completion.tag as usize].take() else { return };
         member.free_tags.push(completion.tag);
-        if !(command.given_up && Given::is_dropped(command.verb, &member.device)) {
-            member.given.answered(1);
-        }
         let is_idle = member.is_idle();
         let counters = &mut member.counters;
         counters.requests += 1;
-        if !command.given_up {
-            counters.took(&command, self.now_ns);
-        }
-        counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - member.heard_ns);
-        member.heard_ns = self.now_ns;
         if is_idle {
             counters.busy_ns += self.now_ns - member.busy_since_ns;
             member.times_out_ns = u64::MAX;
         }
+        if command.given_up && Given::is_dropped(command.verb, &member.device) {
+            return;
+        }
+        member.given.answered(1);
+        counters.took(&command, self.now_ns);
+        counters.longest_silence_ns = counters.longest_silence_ns.max(self.now_ns - member.heard_ns);
+        member.heard_ns = self.now_ns;
         if completion.status != Status::Aborted {
             (member.late, member.ready_until_ns) = (0, None);
         }

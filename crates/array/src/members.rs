@@ -89,6 +89,7 @@ impl<D: BlockDevice> Member<D> {
         for command in self.commands.iter_mut().flatten() {
             command.times_out_ns = u64::MAX;
             if !std::mem::replace(&mut command.given_up, true) {
+                self.given.give_up(command.verb, &self.device);
                 awaited.push(command.clone());
             }
         }

@@ -296,3 +296,20 @@ fn a_flush_that_is_given_up_keeps_nobody_from_a_sata_drive() {
     assert_eq!(members.counters(0).longest_command_ns, 20 * MS, "nobody waited longer for any");
     assert_eq!(members.in_flight(0), 0);
 }
+
+/// It stalls for ten minutes with a flush that stands alone. When it is set offline nobody waits for anything of it.
+#[test]
+fn a_sata_drive_that_is_set_offline_has_no_flush_left() {
+    let schedule = Schedule { from_ns: 0, for_ns: 600 * S, every_ns: None };
+    let stalls = Stall::around(Plain::new(1 << 30).speaking_ata(), schedule);
+    let mut members = Members::new(vec![stalls], 0, MOST_BYTES, 5);
+    members.submit(0, Verb::Flush, 0, 0, 0);
+    let mut done = Vec::new();
+    while done.is_empty() {
+        members.step(1000 * S, &mut done);
+    }
+    assert_eq!((done[0].status, members.in_flight(0)), (Status::Gone, 0));
+    let silence_ns = members.counters(0).longest_silence_ns;
+    while members.step(1000 * S, &mut done) < 1000 * S {}
+    assert_eq!(members.counters(0).longest_silence_ns, silence_ns);
+}

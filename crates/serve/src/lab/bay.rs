@@ -308,8 +308,8 @@ impl Bay {
 
     /// Nobody waits for a command any more, whether the drive has it by now or not.
     fn give_up(&mut self, key: usize) {
-        self.flights[key].cancelled = true;
-        if !self.waiting.contains(&key) {
+        let was_cancelled = std::mem::replace(&mut self.flights[key].cancelled, true);
+        if !was_cancelled && !self.waiting.contains(&key) {
             self.given.give_up(self.flights[key].ask.verb, &self.device);
         }
     }

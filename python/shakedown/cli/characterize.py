@@ -20,6 +20,7 @@ from shakedown.cli.named import named
 from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
+from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
@@ -131,10 +132,7 @@ def _way_on(folder: Path, options: CharacterizeOptions) -> str:
 
 def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Path, Record | None]:
     if options.resume is not None:
-        given = [name for name in _OF_A_NEW_RUN if getattr(options, name) != getattr(_DEFAULTS, name)]
-        if target is not None or given:
-            left_out = " and ".join([*(["the target"] if target else []), *(f"`--{name}`" for name in given)])
-            raise UsageError("`--resume` goes on with a run as it was ordered", hint=f"leave {left_out} out")
+        refuse_another_order("run", None if target is None else "the target", options, _OF_A_NEW_RUN)
         before = read_record(options.resume)
         # Parking comes last: who has waited long enough may do without it.
         with_parking = before.order.with_parking and not options.without_parking

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -29,6 +29,7 @@ from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result, tell
 from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
+from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.status import EXIT_OF
 from shakedown.cli.terminated import terminated_as_interrupted
@@ -100,7 +101,7 @@ class RebuildOptions:
 
 _DEFAULTS = RebuildOptions()
 _OF_RESUMING: Final = frozenset({"resume", "csv", "destroy_data_on", "allow_signature", "json", "quiet"})
-_TYPED_AS: Final = {"settings": "set"}
+_OF_A_NEW_REBUILD: Final = tuple(each.name for each in fields(RebuildOptions) if each.name not in _OF_RESUMING)
 
 
 def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions = _DEFAULTS) -> int:
@@ -132,7 +133,8 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
     if options.csv is not None:
         _replaceable(options.csv)  # before hours have passed
     if options.resume is not None:
-        _refuse_another_order(layout, targets, options)
+        positional = None if layout is None else "the layout and its drives"
+        refuse_another_order("rebuild", positional, options, _OF_A_NEW_REBUILD)
         with terminated_as_interrupted(unignored=True):
             return _shown(_resumed(options.resume, options), options)
     if layout is None:
@@ -150,16 +152,6 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
             return _shown(_rebuilt(order, out, options), options)
     except OptionError as error:
         raise UsageError(f"--load {options.load}: {error}", hint=error.hint) from error
-
-
-def _refuse_another_order(layout: str | None, targets: Sequence[str], options: RebuildOptions) -> None:
-    """Raise UsageError for whatever orders another rebuild than the one that is gone on with."""
-    names = [each.name for each in fields(RebuildOptions) if each.name not in _OF_RESUMING]
-    given = [name for name in names if getattr(options, name) != getattr(_DEFAULTS, name)]
-    if layout is not None or targets or given:
-        options_given = [f"`--{_TYPED_AS.get(name, name).replace('_', '-')}`" for name in given]
-        left_out = " and ".join([*(["the layout and its drives"] if layout is not None else []), *options_given])
-        raise UsageError("`--resume` goes on with a rebuild as it was ordered", hint=f"leave {left_out} out")
 
 
 def _resumed(folder: Path, options: RebuildOptions) -> Run:

@@ -17,6 +17,7 @@ from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result
 from shakedown.cli.plain import plain
 from shakedown.cli.progress import watch
+from shakedown.cli.resuming import ordered_anew
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.several import GRAVEST_FIRST, plan_all, refuse_same, run_all
 from shakedown.cli.status import exit_status
@@ -236,8 +237,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
 
 def _resumed(protocol: str | None, options: RunOptions, listener: Listener) -> Run:
     assert options.resume is not None
-    given = [name for name in _OF_A_NEW_RUN if getattr(options, name) != getattr(_DEFAULTS, name)]
-    if protocol is not None or given:
+    if protocol is not None or ordered_anew(options, _OF_A_NEW_RUN):
         raise UsageError(
             "`--resume` goes on with a run as it was ordered: give no protocol, no target and none of --baseline, "
             "--out, --set, --seed, --scale, --size, --like-lab, --fault, --temperature-limit",

@@ -14,7 +14,7 @@ from shakedown.cli.own_file import refuse_no_folder
 from shakedown.errors import UsageError
 from shakedown.report.plain_text import wrap
 from shakedown.result.atomic import replace_file
-from shakedown.target.data_sheet import DataSheet, profile_of, rated_bytes
+from shakedown.target.data_sheet import DataSheet, edge_of, profile_of, rated_bytes
 from shakedown.target.modelled import check_profile
 from shakedown.target.overview import overview
 from shakedown.units import NS_PER_S, parse_data_rate, parse_duration_ns, parse_memory_bytes, parse_rated_bytes
@@ -155,23 +155,20 @@ def _lines(file: Path, text: str, sheet: DataSheet) -> list[str]:
         )
     return [
         wrap(
-            f"{target}: {size} at the edge.{_overruled(sheet, made.outer_bytes_per_s)} The rest is assumed, and the "
+            f"{target}: {size} at the edge.{_overruled(sheet)} The rest is assumed, and the "
             f"file says as of which drive.{shingles}"
         ),
         f"try: shakedown rebuild raid6 {target} --width 8",
     ]
 
 
-def _overruled(sheet: DataSheet, outer_bytes_per_s: float) -> str:
-    """Which of two figures counts: a drive is as fast as it was at its fastest."""
+def _overruled(sheet: DataSheet) -> str:
+    """Which of two figures counts."""
     typed = sheet.outer_bytes_per_s
     if typed is None or sheet.self_test_s is None:
         return ""
-    if outer_bytes_per_s > _AS_TYPED * typed:
+    if edge_of(sheet).bytes_per_s > typed:
         return (
             f" The self-test says so: in that time it reads faster than the {typed / 1e6:.0f} MB/s that were typed in."
         )
     return f" The {typed / 1e6:.0f} MB/s that were typed in count: the self-test is no faster."
-
-
-_AS_TYPED: Final = 1.005

@@ -57,21 +57,16 @@ class Content:
         Nobody who copies to a NAS waits for every file, and OpenZFS writes one twice that is made durable while the
         group with its first part is being written (``dmu_sync_late_arrival``): its metaslabs would be full of holes.
         """
-        whole_bytes, done_bytes, said = self.files * self.file_bytes, 0, 0
+        progress = _Progress(self.files * self.file_bytes, tell)
         for number in range(self.files):
             path = self._path(folder, number)
             if path.exists() and path.stat().st_size == self.file_bytes:
-                done_bytes += self.file_bytes
+                progress.done_bytes += self.file_bytes
                 continue
             try:
                 path.parent.mkdir(exist_ok=True)
                 with path.open("wb") as file:
-                    for piece in self._pieces(number):
-                        file.write(piece)
-                        done_bytes += len(piece)
-                        if (tenth := done_bytes * 10 // whole_bytes) > said:
-                            said = tenth
-                            tell(f"filling: {tenth * 10} % of {format_size(whole_bytes)} written")
+                    file.writelines(progress.following(self._pieces(number)))
             except OSError as error:
                 raise EnvironmentFailure(
                     f"the array cannot be filled: {error.strerror}", hint="a smaller `--fill`? `dmesg` may tell more"
@@ -126,3 +121,22 @@ class Content:
 
 
 _RUNS_OF_A_SYNC: Final = 512
+
+
+class _Progress:
+    """Tells of each tenth of what is written."""
+
+    def __init__(self, whole_bytes: int, tell: Tell) -> None:
+        self._whole_bytes = whole_bytes
+        self._tell = tell
+        self._said = 0
+        self.done_bytes = 0
+
+    def following(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """The same pieces, each counted when the next is asked for."""
+        for piece in pieces:
+            yield piece
+            self.done_bytes += len(piece)
+            if (tenth := self.done_bytes * 10 // self._whole_bytes) > self._said:
+                self._said = tenth
+                self._tell(f"filling: {tenth * 10} % of {format_size(self._whole_bytes)} written")

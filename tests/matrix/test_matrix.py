@@ -112,9 +112,12 @@ def test_a_killed_matrix_goes_on(tmp_path: Path) -> None:
     told: list[str] = []
     whole = run_matrix(order, tmp_path / "one", told.append)
     assert len(told) == len(whole) == 4
-    assert "left" not in told[0], "how long the first took is mostly the beginning of processes"
-    assert "left" in told[1]
-    assert "left" not in told[-1]
+    assert not told[0].endswith((" left", "nearly done")), (
+        "how long the first took is mostly the beginning of processes"
+    )
+    # Of less than a second a fast machine is only "nearly done".
+    assert told[1].endswith((" left", "nearly done"))
+    assert not told[-1].endswith((" left", "nearly done"))
     text = (tmp_path / "one" / CSV_NAME).read_text()
     assert text == to_csv(whole)
     lines = text.splitlines(keepends=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shakedown.array.capacity import usable_bytes
 from shakedown.array.effort import effort_in_lab
 from shakedown.array.order import RebuildOrder
 from shakedown.array.settings import parse_options
+from shakedown.errors import UsageError
 
 MEMBER_BYTES = 400 << 20
 
@@ -30,6 +33,20 @@ def test_of_a_raid10_the_more_copies_the_less_is_read_back(copies: str, number: 
 def test_of_others_of_md_what_is_no_copy_and_no_parity_is_read_back(layout: str, data: int, sources: int) -> None:
     effort = effort_in_lab(order_of(layout, 4), with_baseline=True)
     assert effort.moved_bytes == (4 + 2 * data + 2 * (sources + 1)) * MEMBER_BYTES
+
+
+def test_a_pool_of_drives_that_openzfs_does_not_take_is_refused_before_it_is_made() -> None:
+    """OpenZFS 2.3 says of a partition of 38 MiB: `less than the minimum device size (64M)`."""
+    smallest = replace(order_of("mirror", 2), member_bytes=None, scale_divisor=51_000)
+    assert effort_in_lab(smallest, with_baseline=False).moved_bytes > 0
+    with pytest.raises(UsageError, match="less than 64"):
+        effort_in_lab(replace(smallest, scale_divisor=52_500), with_baseline=False)
+
+
+def test_what_is_too_large_for_drives_of_the_lab_is_told_by_their_name() -> None:
+    order = replace(order_of("raid1", 2), member_bytes=1 << 40)
+    with pytest.raises(UsageError, match=r"^`wd40efrx` has 37"):
+        effort_in_lab(order, with_baseline=False)
 
 
 @pytest.mark.parametrize("layout", ["mirror", "raidz2", "draid1"])

@@ -20,6 +20,8 @@ from shakedown.array.order import RebuildOrder, model_path
 from shakedown.array.rebuild import FRAMES, Rebuild, Share, simulate
 from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
+from shakedown.cli.runs import runs_of
+from shakedown.cli.status import EXIT_OF
 from shakedown.errors import Interrupted, UsageError
 from shakedown.result.folder import read_run
 from shakedown.target.profile import read_profile
@@ -106,12 +108,17 @@ def test_what_is_done_when_it_is_interrupted_is_not_computed_again(
     assert str(told) == f"interrupted; {kept} of 4 rebuilds are done and kept"
     assert told.hint.startswith(f"`shakedown rebuild --resume '{out}'` goes on with the others")
     assert sorted(path.name for path in (out / "parts").iterdir()) == [*ALL[:kept], "order.json"]
+    with pytest.raises(UsageError, match=r"^the rebuild in .* has been interrupted") as asked_for:
+        runs_of([out])
+    assert f"`shakedown rebuild --resume '{out}'`" in asked_for.value.hint
     going_on = Ended(monkeypatch)
     lines: list[str] = []
     run.resume_rebuild(out, lines.append)
     asked = [(each.replacement, seed) for each in (BASELINE, CANDIDATE) for seed in (1, 2)]
     assert going_on.computed == asked[kept:]
     assert lines[0] == f"{kept} of 4 rebuilds are there: going on"
+    assert content(out) == undisturbed
+    assert verb(options=RebuildOptions(resume=out, json=True)) == EXIT_OF["inconclusive"], "it is told once more"
     assert content(out) == undisturbed
 
 

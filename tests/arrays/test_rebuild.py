@@ -426,6 +426,9 @@ def test_what_is_wrong_in_a_file_is_told_with_its_name(tmp_path: Path) -> None:
     job.write_text("[users]\nrw=randread\niodepth=many\n")
     with pytest.raises(UsageError, match=r"--load .*users\.fio: \[users\] iodepth=many"):
         verb("raid5", IRONWOLF, options=replace(SMALL, load=job, out=tmp_path / "b"))
+    job.write_text("# nobody\n")
+    with pytest.raises(UsageError, match=r"--load .*users\.fio: the job has no options"):
+        verb("raid5", IRONWOLF, options=replace(SMALL, load=job, out=tmp_path / "b"))
     assert not list(tmp_path.glob("?"))
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from cli.test_contract import needs_core
+from shakedown.cli.runs import runs_of
+from shakedown.errors import UsageError
 
 pytestmark = needs_core
 
@@ -81,7 +83,11 @@ def test_what_is_stopped_in_the_lab_says_how_to_go_on(tmp_path: Path, words: lis
     status, said = ended(program, tmp_path, number)
     assert status == 130
     assert f"`shakedown {words[0]} --resume stopped`" in said
-    assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["lab-order.json"]
+    order = {"run": "lab-order.json", "rebuild": "lab-rebuild.json"}[words[0]]
+    assert [path.name for path in (tmp_path / "stopped").iterdir()] == [order]
+    with pytest.raises(UsageError, match=rf"^the {words[0]} in .* has been interrupted, .* found nothing yet") as told:
+        runs_of([tmp_path / "stopped"])
+    assert told.value.hint == f"go on with it: `shakedown {words[0]} --resume {tmp_path / 'stopped'}`"
 
 
 BUILDS = """

@@ -45,7 +45,7 @@ class FakeLab:
         wrong = self.trouble.pop(len(self.asked), None)
         if wrong is Interrupted:
             raise wrong("stopped")
-        (out / "lab-order.json").unlink()
+        (out / "lab-rebuild.json").unlink()
         if wrong is not None:
             (out / "left").write_text("something")
             raise wrong("no")

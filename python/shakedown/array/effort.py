@@ -14,13 +14,15 @@ from shakedown.array.capacity import usable_bytes
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
 from shakedown.lab import bays
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_duration, format_size, format_two_sizes
 
 # Of an idle core, where a write of bulk data is slower and a read faster (docs/lab.md).
 _BYTES_PER_S: Final = 1e9
 # Boots, and programs that are started.
 _OF_EACH_S: Final = 10.0
 _LONG_S: Final = 600.0
+# `SPA_MINDEVSIZE` of OpenZFS.
+_LEAST_OF_POOL_BYTES: Final = 64 << 20
 _COPIES: Final = ("raid1", "mirror", "raid10")
 
 
@@ -50,6 +52,12 @@ class Effort:
 def effort_in_lab(order: RebuildOrder, *, with_baseline: bool) -> Effort:
     """Of a rebuild there. Raises UsageError for what cannot be."""
     member_bytes = int(order.as_modelled().to_core()["member_bytes"])
+    if order.is_zfs and member_bytes < _LEAST_OF_POOL_BYTES:
+        least, left = format_two_sizes(_LEAST_OF_POOL_BYTES, member_bytes)
+        raise UsageError(
+            f"OpenZFS takes no drive on which it has less than {least}: here it would have {left}",
+            hint="make the drives larger: `--scale 1/1000` of 4 TB is enough",
+        )
     width = len(order.members)
     written = order.fill * member_bytes * width
     read_back = 2 * order.fill * usable_bytes(order, member_bytes)

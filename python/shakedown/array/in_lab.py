@@ -35,7 +35,7 @@ _DONE: Final = (0, 1, 3)
 _MEMORY_BYTES: Final = 1 << 30
 _MEMORY_OF_ZFS_BYTES: Final = 2 << 30
 _LOAD_NAME: Final = "load.fio"
-_ORDER_NAME: Final = "lab-order.json"
+_ORDER_NAME: Final = "lab-rebuild.json"
 _SPARED: Final = (
     "No baseline: in the lab faults count from the boot, and a baseline, which comes first, would meet them in place of"
     " the rebuild."

@@ -301,11 +301,11 @@ def _member_bytes(order: RebuildOrder, sizes: dict[str, int]) -> int:
     if (wanted := order.member_bytes or 0) > smallest:
         has, uses = format_two_sizes(smallest, wanted)
         raise UsageError(
-            f"`{target}` has {has}, and the array was to use {uses} of each drive",
+            f"`{drive_name(target)}` has {has}, and the array was to use {uses} of each drive",
             hint=_fitting_member(order),
         )
     used = order.used_bytes(smallest)
-    refuse_too_small(order.replacement, order.room_bytes(sizes[order.replacement]), used)
+    refuse_too_small(drive_name(order.replacement), order.room_bytes(sizes[order.replacement]), used)
     return used
 
 

@@ -22,6 +22,7 @@ from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.rebuild import check_faults, check_order_in_core
 from shakedown.array.run import resume_rebuild, run_rebuild
 from shakedown.array.settings import parse_options
+from shakedown.array.state import State as RealState
 from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
@@ -39,9 +40,9 @@ from shakedown.errors import Planned, UsageError
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.atomic import replace_file
-from shakedown.result.folder import Run, free_folder
+from shakedown.result.folder import RECORD_NAME, Run, free_folder, read_run
 from shakedown.target.settings import split_pairs
-from shakedown.tools.fio.job import OptionError
+from shakedown.tools.fio.job import OptionError, parse_job
 from shakedown.units import parse_drive_bytes
 
 
@@ -83,7 +84,10 @@ class RebuildOptions:
         False
     )
     out: Annotated[
-        Path | None, Parameter(help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE-STATE, -2 and so on]")
+        Path | None,
+        Parameter(
+            ("--out", "-o"), help="the folder of the run [default: runs/rebuild-LAYOUT-DRIVE-STATE, -2 and so on]"
+        ),
     ] = None
     csv: Annotated[
         Path | None,
@@ -159,7 +163,17 @@ def _resumed(folder: Path, options: RebuildOptions) -> Run:
         return resume_in_lab(folder, _teller(options))
     if is_cut_off_in_model(folder):
         return resume_rebuild(folder, _teller(options))
+    if (complete := _complete_in(folder)) is not None:
+        return complete
     return resume_real(folder, _consent(options), _teller(options))
+
+
+def _complete_in(folder: Path) -> Run | None:
+    """A rebuild that has nothing left to do: what it found is shown again."""
+    if RealState.is_in(folder) or not (folder / RECORD_NAME).is_file():
+        return None
+    run = read_run(folder)
+    return None if outcome(run) is None else run
 
 
 def _refuse_elsewhere(order: RebuildOrder, options: RebuildOptions) -> None:
@@ -278,7 +292,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
         fill=named("--fill", parse_share, options.fill),
         state=options.state,
-        load=None if options.load is None else _text(options.load),
+        load=None if options.load is None else _job(options.load),
         seed=options.seed,
         scale_divisor=parse_scale(options.scale),
         whole=options.whole,
@@ -322,6 +336,16 @@ def _place(text: str) -> str:
     if not (text.isascii() and text.isdecimal()):
         raise UsageError(f"`{text}` is no place of a drive", hint="they are counted from 0: docs/faults.md")
     return str(int(text))
+
+
+def _job(path: Path) -> str:
+    """The text of a load, which has to be one: of a job that cannot be the core names the section, of none nothing."""
+    text = _text(path)
+    try:
+        parse_job(text, "load")
+    except UsageError as error:
+        raise UsageError(f"--load {path}: {error}", hint=error.hint) from error
+    return text
 
 
 def _text(path: Path) -> str:

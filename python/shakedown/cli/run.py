@@ -45,7 +45,8 @@ class RunOptions:
 
     baseline: Annotated[str | None, Parameter(help="run it on this target first and compare")] = None
     out: Annotated[
-        Path | None, Parameter(help="the folder of the run [default: runs/PROTOCOL-TARGET, -2 and so on]")
+        Path | None,
+        Parameter(("--out", "-o"), help="the folder of the run [default: runs/PROTOCOL-TARGET, -2 and so on]"),
     ] = None
     resume: Annotated[Path | None, Parameter(help="go on with the interrupted run in this folder")] = None
     settings: Annotated[

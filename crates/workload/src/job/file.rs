@@ -169,6 +169,9 @@ fn runtime(section: &Section) -> Result<(Option<u64>, bool), JobError> {
     let runtime_ns = section.time_ns("runtime", NS_PER_S)?.filter(|time_ns| *time_ns > 0);
     let time_based = section.flag("time_based")?.unwrap_or(false);
     if time_based && runtime_ns.is_none() {
+        if section.has("runtime") {
+            return Err(section.error("runtime", "a job that is `time_based` needs some time", "like `runtime=60s`"));
+        }
         return Err(section.error("time_based", "it needs a runtime", "add `runtime=60s`"));
     }
     Ok((runtime_ns, time_based))

@@ -28,6 +28,7 @@ fn every_refusal_names_section_option_and_reason() {
         ("[a]\nruntime=30min", "a", "runtime", "no unit of time"),
         ("[a]\nsize=1.5g", "a", "size", "not a whole number"),
         ("[a]\ntime_based", "a", "time_based", "needs a runtime"),
+        ("[a]\ntime_based\nruntime=0", "a", "runtime", "needs some time"),
         ("[a]\nrwmixread=101", "a", "rwmixread", "0 to 100"),
         ("[a]\nrwmixread=70\nrwmixwrite=40", "a", "rwmixwrite", "contradicts"),
         ("[a]\nrate=1m\nrate_iops=5", "a", "rate_iops", "either"),

@@ -57,6 +57,8 @@ pub(crate) struct Command {
     pub offset_bytes: u64,
     pub bytes: u64,
     pub segments: u64,
+    /// When it came to the block layer, and when the drive was given it.
+    pub asked_ns: u64,
     pub issued_ns: u64,
     /// If the drive has it still, the host loses patience then, and again as long after.
     pub times_out_ns: u64,
@@ -71,7 +73,7 @@ pub(crate) struct Command {
 
 impl Command {
     /// For a whole or a part of one; `others` is room for those that are merged with it.
-    pub fn new(ask: Ask, issued_ns: u64, first: u32, others: Vec<u32>) -> Self {
+    pub fn new(ask: Ask, asked_ns: u64, first: u32, others: Vec<u32>) -> Self {
         let Ask { verb, fua, offset_bytes, bytes, segments } = ask;
         let times_out_ns = u64::MAX;
         Self {
@@ -80,7 +82,8 @@ impl Command {
             offset_bytes,
             bytes,
             segments,
-            issued_ns,
+            asked_ns,
+            issued_ns: asked_ns,
             times_out_ns,
             timeouts: 0,
             given_up: false,

@@ -25,6 +25,8 @@ pub struct Counters {
     pub longest_command_ns: u64,
     /// The longest of its flushes, for which a host waits twice as long.
     pub longest_flush_ns: u64,
+    /// The longest of its flushes from the block layer to the answer: what `/sys/block` tells of them.
+    pub longest_flush_asked_ns: u64,
     /// The longest time without any answer while at least one was due.
     pub longest_silence_ns: u64,
     /// Which of its planned faults it has met, a bit each, the innermost the lowest; of those behind the 63rd nothing is told.
@@ -38,6 +40,7 @@ impl Counters {
         self.longest_command_ns = self.longest_command_ns.max(took_ns);
         if command.verb == Verb::Flush {
             self.longest_flush_ns = self.longest_flush_ns.max(took_ns);
+            self.longest_flush_asked_ns = self.longest_flush_asked_ns.max(now_ns - command.asked_ns);
         }
     }
 }

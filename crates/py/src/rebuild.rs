@@ -250,6 +250,7 @@ fn member<'py>(py: Python<'py>, share: &MemberShare) -> PyResult<Bound<'py, PyDi
     told.set_item("longest_ns", counters.longest_ns)?;
     told.set_item("longest_command_ns", counters.longest_command_ns)?;
     told.set_item("longest_flush_ns", counters.longest_flush_ns)?;
+    told.set_item("longest_flush_asked_ns", counters.longest_flush_asked_ns)?;
     told.set_item("longest_silence_ns", counters.longest_silence_ns)?;
     Ok(told)
 }

@@ -135,6 +135,7 @@ def _member(member: Member, polls: int) -> dict[str, Any]:
         "longest_ns": longest_ns,
         "longest_command_ns": longest_ns,
         "longest_flush_ns": member.longest_flush_ns,
+        "longest_flush_asked_ns": member.longest_flush_ns,
         "longest_silence_ns": longest_ns,
     }
 

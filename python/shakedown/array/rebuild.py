@@ -211,6 +211,7 @@ MEMBERS_SCHEMA = pl.Schema(
         "longest_ns": pl.Int64,
         "longest_command_ns": pl.Int64,
         "longest_flush_ns": pl.Int64,
+        "longest_flush_asked_ns": pl.Int64,
         "longest_silence_ns": pl.Int64,
     }
 )

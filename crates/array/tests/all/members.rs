@@ -297,6 +297,23 @@ fn a_flush_that_is_given_up_keeps_nobody_from_a_sata_drive() {
     assert_eq!(members.in_flight(0), 0);
 }
 
+/// It is asked for while the drive still reads. The kernel counts from there; the drive has had it since the read is answered.
+#[test]
+fn what_a_flush_waited_for_others_is_no_time_of_the_drive() {
+    let mut members = Members::new(vec![Plain::new(1 << 30).speaking_ata()], 0, MOST_BYTES, 1);
+    members.submit(0, Verb::Read, 0, 4 * KIB, 0);
+    members.submit(0, Verb::Flush, 0, 0, 1);
+    let mut done = Vec::new();
+    while members.next_event_ns().is_some() {
+        members.step(u64::MAX, &mut done);
+    }
+    let ends_ns: Vec<_> = done.iter().map(|one| one.completed_ns).collect();
+    let counters = members.counters(0);
+    assert!(0 < ends_ns[0] && ends_ns[0] < ends_ns[1], "{ends_ns:?}");
+    assert_eq!(counters.longest_flush_ns, ends_ns[1] - ends_ns[0]);
+    assert_eq!(counters.longest_flush_asked_ns, ends_ns[1]);
+}
+
 /// It stalls for ten minutes with a flush that stands alone. When it is set offline nobody waits for anything of it.
 #[test]
 fn a_sata_drive_that_is_set_offline_has_no_flush_left() {

@@ -160,6 +160,7 @@ fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
         total.longest_ns = total.longest_ns.max(counters.longest_ns);
         total.longest_command_ns = total.longest_command_ns.max(counters.longest_command_ns);
         total.longest_flush_ns = total.longest_flush_ns.max(counters.longest_flush_ns);
+        total.longest_flush_asked_ns = total.longest_flush_asked_ns.max(counters.longest_flush_asked_ns);
         total.longest_silence_ns = total.longest_silence_ns.max(counters.longest_silence_ns);
     }
     sum.counters.bytes_read = read.round() as u64;

@@ -319,6 +319,9 @@ def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:
         (0.5, 0.4, 524_288, 1_900_544),
         # A full packet takes more than the least: only those that are not full leave gaps.
         (0.0, 0.4, 524_288, 1_224_704),
+        # Not every packet holds a power of two.
+        (0.0, 0.22, 393_216, 1_396_736),
+        (0.0, 0.35, 655_360, 1_630_208),
         # From one size to the next it is nearly a turn, or a little more.
         (0.5, 0.0, 1 << 40, 270_336),
     ],
@@ -332,6 +335,19 @@ def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, 
     assert found.space_bytes(1 << 20) == pytest.approx(
         visit * track + layout.packed_bytes(1 << 20, packet, least * track), rel=0.02
     )
+
+
+@pytest.mark.parametrize("packet", [65_536, 131_072, 200_704, 393_216, 524_288, 655_360, 720_896])
+def test_a_packet_that_holds_no_power_of_two_is_not_told_for_one_that_does(packet: int) -> None:
+    turn_ms, track = 10.0, 1_900_544.0
+    groups, sizes = np.array(append.GROUPS), np.array(append.SIZES)
+    by_size = 0.9 + 0.2 * np.ceil(sizes / packet) + sizes / track
+    by_group = 0.9 + 0.2 * np.ceil(groups / 5) + groups * 4096 / track
+    seen = append.Visits(groups, by_group * turn_ms, sizes, by_size * turn_ms, write_back=True)
+    found = append.estimate(seen, turn_ms, layout.Layout.without_gaps(track), 0.1, 500.0)
+    assert found.packet_bytes
+    assert found.packet_bytes.low <= packet <= found.packet_bytes.high <= 2 * found.packet_bytes.low
+    assert found.packet_turns.value == pytest.approx(0.2, abs=0.01)
 
 
 @pytest.mark.parametrize("write_back", [True, False])

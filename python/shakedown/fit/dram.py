@@ -20,6 +20,9 @@ _NO_WAIT_TURNS: Final = 0.3
 # Where neither shows.
 _OVERHEAD_US: Final = 100.0
 _LINK_MB_S: Final = 550.0
+# Times that no straight line explains: by more of what a small one varies by, and of what the largest takes.
+_BENT_SPREADS: Final = 3
+_BENT: Final = 0.01
 _SEGMENTS: Final = 300
 # One in thirty comes as soon by its angle alone.
 _HITS, _LOOKS = 3, 6
@@ -37,6 +40,10 @@ _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
 # Waits are as close where each large write makes the next one wait.
 _CLOSE: Final = 3
+_NEARLY_ALL: Final = 0.9
+# Of what counts as waiting otherwise, where all wait for less.
+_SHORT: Final = 0.3
+_FIRST_WRITES: Final = 16
 # A visit that takes a memory along is so much longer than what keeps a host.
 _VISIT: Final = 100.0
 # What keeps no host that is late now and then; and how few writes wait where a visit takes many.
@@ -88,11 +95,18 @@ def estimate_link(log: Log) -> Link:
     sizes = np.unique(lengths)
     medians = np.array([np.median(again[lengths == size]) for size in sizes])
     spread = float(np.median(np.abs(again[lengths == sizes[0]] - medians[0])))
-    slope, least = np.polyfit(sizes, medians, 1)
+    # A share of each: else the small ones, which are short, hardly count.
+    slope, least = np.polyfit(sizes, medians, 1, w=1 / medians)
     slope_error = 2 * max(spread, 1e-4) / float(sizes[-1])
-    rate = 1 / max(slope, 1e-9) / 1e3
-    overhead = Estimate.around(least * 1e3, 2e3 * spread + 1)
-    return Link(overhead, Estimate(rate, 1 / (slope + slope_error) / 1e3, 1 / max(slope - slope_error, 1e-9) / 1e3))
+    off = medians - least - slope * sizes
+    slopes, off_ms = [float(slope)], 0.0
+    if np.max(np.abs(off)) > _BENT_SPREADS * spread + _BENT * medians[-1]:
+        # A bridge that cuts large requests into commands adds its time to each: no one rate is that of all sizes.
+        slopes += (np.diff(medians) / np.diff(sizes)).tolist()
+        # The small one's bytes may have taken as little as any do.
+        off_ms = abs(float(off[0])) + (float(slope) - min(slopes)) * float(sizes[0])
+    rate_mb_s = [1 / max(each, 1e-9) / 1e3 for each in (slope, max(slopes) + slope_error, min(slopes) - slope_error)]
+    return Link(Estimate.around(float(least) * 1e3, 1e3 * (2 * spread + off_ms) + 1), Estimate(*map(float, rate_mb_s)))
 
 
 def read_segments(bench: Bench, hit_ms: float) -> int:
@@ -148,6 +162,8 @@ class Bursts:
     """Small ones before one has to wait; None: memory held them all, or none."""
     bytes_taken: int | None
     """Of large ones."""
+    writes_off: int = 0
+    """By how many small ones looks disagree: how many leave memory before it is full is luck with their angles."""
 
     @property
     def end_by_number(self) -> bool:
@@ -158,10 +174,14 @@ class Bursts:
 def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     """How many small writes, and how many bytes, are answered from memory before one has to wait."""
     limit_ms = waited_ms(overhead_ms, turn_ms)
-    first_ms, writes = _small_burst(bench, limit_ms)
+    first_ms, looks = _small_burst(bench, limit_ms)
     taken = _large_burst(bench, limit_ms)
     write_back = first_ms < overhead_ms + 0.15 * turn_ms
-    return Bursts(True, writes, taken) if write_back else Bursts(False, None, None)
+    writes = middle(looks)
+    if not write_back or writes is None:
+        return Bursts(write_back, None, taken if write_back else None)
+    near = _near(looks, writes)
+    return Bursts(True, writes, taken, max(near) - min(near))
 
 
 def waited_ms(overhead_ms: float, turn_ms: float) -> float:
@@ -169,21 +189,24 @@ def waited_ms(overhead_ms: float, turn_ms: float) -> float:
     return overhead_ms + 0.25 * turn_ms
 
 
-def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, int | None]:
-    """What one of the first takes, and how many are taken before one has to wait: the middle of looks that agree."""
+def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, list[int | None]]:
+    """What one of the first takes, and how many are taken before one has to wait, by some looks."""
     log, count, writes = first_look(bench, limit_ms)
-    looks = [writes]
+    looks: list[int | None] = [writes]
     if writes is not None:
         looks += [until_full(_burst(bench, count).latency_ms, limit_ms) for _ in range(_COUNTS - 1)]
-    return float(np.median(log.latency_ms[:16])), middle(looks)
+    return float(np.median(log.latency_ms[:_FIRST_WRITES])), looks
 
 
 def middle(looks: list[int | None]) -> int | None:
     """The middle one, if most come near it."""
     known = sorted(look for look in looks if look is not None)
     middle = known[len(known) // 2] if known else 0
-    near = sum(abs(look - middle) <= _AGREE * middle for look in known)
-    return middle if 2 * near > len(looks) else None
+    return middle if 2 * len(_near(looks, middle)) > len(looks) else None
+
+
+def _near(looks: list[int | None], middle: int) -> list[int]:
+    return [look for look in looks if look is not None and abs(look - middle) <= _AGREE * middle]
 
 
 def first_look(bench: Bench, limit_ms: float) -> tuple[Log, int, int | None]:
@@ -237,17 +260,38 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
     visit = _first_visit(latency_ms, limit_ms)
     if visit is not None:
         return visit
+    full = _paced(latency_ms, limit_ms)
+    full = _rarely_full(latency_ms, limit_ms) if full is None else full
+    return _soon_served(latency_ms, limit_ms) if full is None else full
+
+
+def _paced(latency_ms: Floats, limit_ms: float) -> int | None:
+    """From where on time is lost at the pace of the end."""
     # None counts for more than a visit of the heads takes.
     lost = np.clip(latency_ms - limit_ms, 0.0, _MOST_LOST * limit_ms)
     pace = float(np.mean(lost[len(lost) // 2 :])) / 2
     full = int(np.argmin(np.cumsum(np.concatenate([[0.0], lost - pace]))))
     if not pace or full == len(lost):
-        return _rarely_full(latency_ms, limit_ms)
+        return None
     before, after = float(np.mean(lost[:full])) if full else 0.0, float(np.mean(lost[full:]))
     usual = float(np.median(latency_ms[: max(full, 1)]))
-    if after > max(_CERTAIN * before, _FELT * usual):
-        return _short_first_wait(latency_ms, limit_ms, full)
-    return _rarely_full(latency_ms, limit_ms)
+    if after <= max(_CERTAIN * before, _FELT * usual):
+        return None
+    return _short_first_wait(latency_ms, limit_ms, full)
+
+
+def _soon_served(latency_ms: Floats, limit_ms: float) -> int | None:
+    """Where a drive that turns fast finds one of many so near that no wait is long: if they follow each other closely.
+
+    What a host is late by now and then is as long, and comes at any time.
+    """
+    usual = float(np.median(latency_ms[:_FIRST_WRITES]))
+    short_ms = usual + _SHORT * (limit_ms - usual)
+    full = _paced(latency_ms, short_ms)
+    if full is None:
+        return None
+    waits = np.flatnonzero(latency_ms[full:] > short_ms)
+    return full if len(waits) > 1 and float(np.quantile(np.diff(waits), _NEARLY_ALL)) <= _CLOSE else None
 
 
 def _short_first_wait(latency_ms: Floats, limit_ms: float, full: int) -> int:

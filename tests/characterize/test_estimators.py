@@ -48,6 +48,18 @@ def test_the_turn_is_found_through_jitter(rpm: float) -> None:
     assert found.value == pytest.approx(turn_ms, rel=1e-4)
 
 
+@pytest.mark.parametrize("busier", [0, 1])
+def test_a_host_that_is_busier_at_one_end_makes_the_turn_no_wrong_one(busier: int) -> None:
+    """On a drive of 7,187 turns 7,186.52 to 7,186.84 were told."""
+    draw = np.random.default_rng(2)
+    turn_ms = 6e4 / 7187
+    completed, offsets = _turned(draw, turn_ms)
+    late = draw.exponential(np.where(np.arange(len(completed)) * 2 // len(completed) == busier, 0.6, 0.1))
+    found = rotation.estimate(_log(completed + late, np.full(len(completed), 8.0), offsets))
+    assert found.low <= turn_ms <= found.high
+    assert found.half < 2e-4 * turn_ms
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_of_all_multiples_that_fit_the_lowest_is_the_turn(seed: int) -> None:
     draw = np.random.default_rng(seed)

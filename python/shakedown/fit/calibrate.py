@@ -199,7 +199,7 @@ def _memory(facts: Facts) -> list[Stage]:
         taken = float(facts.bursts.bytes_taken)
         # Whether what the drive writes at once had left memory just before it was full is luck, too.
         at_once = facts.cache.destage_bytes.value if facts.cache and facts.cache.destage_bytes else 0.0
-        off_bytes = max(_TWO_OFF * dram.LARGE_BYTES, at_once + _HALF * dram.LARGE_BYTES)
+        off_bytes = max(2 * dram.LARGE_BYTES, at_once, facts.bursts.bytes_off) + _HALF * dram.LARGE_BYTES
         stages.append(
             Stage(
                 "dram",

@@ -164,6 +164,8 @@ class Bursts:
     """Of large ones."""
     writes_off: int = 0
     """By how many small ones looks disagree: how many leave memory before it is full is luck with their angles."""
+    bytes_off: int = 0
+    """By how many bytes of large ones."""
 
     @property
     def end_by_number(self) -> bool:
@@ -175,13 +177,11 @@ def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     """How many small writes, and how many bytes, are answered from memory before one has to wait."""
     limit_ms = waited_ms(overhead_ms, turn_ms)
     first_ms, looks = _small_burst(bench, limit_ms)
-    taken = _large_burst(bench, limit_ms)
-    write_back = first_ms < overhead_ms + 0.15 * turn_ms
-    writes = middle(looks)
-    if not write_back or writes is None:
-        return Bursts(write_back, None, taken if write_back else None)
-    near = _near(looks, writes)
-    return Bursts(True, writes, taken, max(near) - min(near))
+    large = _large_burst(bench, limit_ms)
+    if first_ms >= overhead_ms + 0.15 * turn_ms:
+        return Bursts(False, None, None)
+    writes, taken = middle(looks), _mostly(large)
+    return Bursts(True, writes, taken, _disagreement(looks, writes), _disagreement(large, taken))
 
 
 def waited_ms(overhead_ms: float, turn_ms: float) -> float:
@@ -203,6 +203,11 @@ def middle(looks: list[int | None]) -> int | None:
     known = sorted(look for look in looks if look is not None)
     middle = known[len(known) // 2] if known else 0
     return middle if 2 * len(_near(looks, middle)) > len(looks) else None
+
+
+def _disagreement(looks: list[int | None], middle: int | None) -> int:
+    near = _near(looks, middle) if middle else []
+    return max(near) - min(near) if near else 0
 
 
 def _near(looks: list[int | None], middle: int) -> list[int]:
@@ -227,18 +232,23 @@ def _burst(bench: Bench, count: int) -> Log:
     return log
 
 
-def _large_burst(bench: Bench, limit_ms: float) -> int | None:
-    """How many bytes of large writes are taken before one has to wait: the middle of some looks.
+def _large_burst(bench: Bench, limit_ms: float) -> list[int | None]:
+    """How many bytes of large writes are taken before one has to wait, by some looks.
 
     While a journal is written nothing leaves memory, which is full sooner then; that comes once in a while.
     """
     for count in _LARGE_BURSTS:
         looks = [_large_look(bench, count, limit_ms, rest_ns) for rest_ns in _LARGE_RESTS_NS]
-        known = sorted(taken for taken in looks if taken is not None)
-        taken = known[len(known) // 2] if 2 * len(known) > len(looks) else None
+        taken = _mostly(looks)
         if taken is not None and taken <= _SEEN * count * LARGE_BYTES:
             break
-    return taken
+    return looks
+
+
+def _mostly(looks: list[int | None]) -> int | None:
+    """The middle of those that know, if most do."""
+    known = sorted(taken for taken in looks if taken is not None)
+    return known[len(known) // 2] if 2 * len(known) > len(looks) else None
 
 
 def _large_look(bench: Bench, count: int, limit_ms: float, rest_ns: int) -> int | None:

@@ -70,8 +70,8 @@ def estimate(log: Log) -> Estimate:
     good = np.abs(residual) < 0.1 * turn_s
     error = 2 * float(np.std(residual[good])) / float(np.sqrt(np.sum(turns[good] ** 2)))
     if np.median(np.abs(residual)) > _BLURRED * turn_s:
-        # A host may have been later in one half of the log than in the other, by as much as it is at times: a step in the
-        # middle tilts a line by one and a half of it.
+        # A host may have been later in one half of the log than in the other, by as much as it is at times: a step in
+        # the middle tilts a line by one and a half of it.
         drift_s = float(np.quantile(np.abs(residual[good]), _MOSTLY))
         error += turn_s * (_CLOCK + 1.5 * drift_s / float(spans_s.max()))
     return Estimate.around(turn_s * 1e3, max(error * 1e3, 1e-9))

@@ -59,11 +59,16 @@ def test_heads_that_clean_are_not_taken_for_parked_ones(cleans_s: float) -> None
     assert found.unpark_ms.value == pytest.approx(250, abs=TURN_MS / 2)
 
 
-def test_heads_that_are_parked_before_the_drive_would_clean_are_told_by_how_alike_reads_are() -> None:
-    found = parking.measure(Drive(cleans_s=0, parks_after_s=1), SLOW_MS, TURN_MS, _CLEANS_AFTER_MS)
+@pytest.mark.parametrize("parks_after_s", [1.0, 1.6, 1.8, 2.0])
+@pytest.mark.parametrize("cleans_s", [0, 200])
+def test_heads_that_are_parked_about_when_the_drive_would_clean_are_told_by_how_alike_reads_are(
+    parks_after_s: float, cleans_s: float
+) -> None:
+    """Of heads that parked after a little more silence than the drive cleans after nothing was told."""
+    found = parking.measure(Drive(cleans_s=cleans_s, parks_after_s=parks_after_s), SLOW_MS, TURN_MS, _CLEANS_AFTER_MS)
     assert found.told
     assert found.after_s
-    assert found.after_s.low <= 1 <= found.after_s.high
+    assert found.after_s.low <= parks_after_s <= found.after_s.high
 
 
 def test_of_heads_that_never_rest_nothing_is_told() -> None:

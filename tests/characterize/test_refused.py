@@ -62,6 +62,11 @@ def test_writes_of_which_each_is_durable_before_the_next_share_no_packet() -> No
     cache = Cache("outer", in_memory=1, layout=layout, length=log, small=Fill(78_122, written=90_000), append=cost)
     assert space_bound(cache, 78_122)
     assert not space_bound(replace(cache, in_memory=128), 78_122)
+    # So fewer of them do not tell either whether writes or packets are counted.
+    fewer = Fill(36_600, written=90_000)
+    put_entries(twin := _twin(), replace(cache, small=fewer, single=fewer), 0, space_ends=False)
+    assert twin.value("translation.cache", "entries") == 36_600
+    assert twin.unidentified() == ["translation.cache.entry_counts"]
 
 
 def test_of_a_memory_that_is_not_known_as_much_is_allowed_for_as_it_may_hold() -> None:

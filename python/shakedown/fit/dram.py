@@ -67,6 +67,8 @@ class Link:
     keeps_reads: bool = True
     """Whether what was just read is answered from memory."""
     seen: bool = True
+    cuts: bool = False
+    """Whether a bridge seems to cut large requests into commands."""
 
 
 def link(bench: Bench, turn_ms: float) -> Link:
@@ -100,13 +102,15 @@ def estimate_link(log: Log) -> Link:
     slope_error = 2 * max(spread, 1e-4) / float(sizes[-1])
     off = medians - least - slope * sizes
     slopes, off_ms = [float(slope)], 0.0
-    if np.max(np.abs(off)) > _BENT_SPREADS * spread + _BENT * medians[-1]:
+    cuts = bool(np.max(np.abs(off)) > _BENT_SPREADS * spread + _BENT * medians[-1])
+    if cuts:
         # A bridge that cuts large requests into commands adds its time to each: no one rate is that of all sizes.
         slopes += (np.diff(medians) / np.diff(sizes)).tolist()
         # The small one's bytes may have taken as little as any do.
         off_ms = abs(float(off[0])) + (float(slope) - min(slopes)) * float(sizes[0])
     rate_mb_s = [1 / max(each, 1e-9) / 1e3 for each in (slope, max(slopes) + slope_error, min(slopes) - slope_error)]
-    return Link(Estimate.around(float(least) * 1e3, 1e3 * (2 * spread + off_ms) + 1), Estimate(*map(float, rate_mb_s)))
+    overhead = Estimate.around(float(least) * 1e3, 1e3 * (2 * spread + off_ms) + 1)
+    return Link(overhead, Estimate(*map(float, rate_mb_s)), cuts=cuts)
 
 
 def read_segments(bench: Bench, hit_ms: float) -> int:

@@ -417,19 +417,6 @@ def test_what_flash_does_while_a_flush_arrives_shows_as_the_flush() -> None:
     assert found.writes_held is not None and found.writes_held.value == 4
 
 
-@pytest.mark.parametrize("most_bytes", [122_880, 1 << 30])
-def test_a_bridge_that_cuts_requests_makes_overhead_and_rate_vague_and_not_wrong(most_bytes: int) -> None:
-    """265 us a command at 410 MB/s were told for 209 to 211 us and 221.3 to 221.4 MB/s."""
-    sizes = np.repeat(dram._SIZES, 12)
-    latency_ms = 0.265 * np.ceil(sizes / most_bytes) + sizes / 410e3
-    log = replace(_log(np.cumsum(latency_ms + 20.0), latency_ms), lengths=sizes)
-    link = dram.estimate_link(log)
-    is_cut = most_bytes < 1 << 20
-    assert link.overhead_us.low <= 265 <= link.overhead_us.high
-    assert link.rate_mb_s.low <= 410.001 and link.rate_mb_s.high >= 409.999
-    assert (link.rate_mb_s.high > 1.5 * link.rate_mb_s.low) is is_cut
-
-
 def test_flash_is_told_from_the_link() -> None:
     overhead_ms, link_mb_s, rate_mb_s, write_ms = 0.1, 550.0, 400.0, 0.12
     groups, sizes = np.array(append.GROUPS), np.array(append.SIZES)

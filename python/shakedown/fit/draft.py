@@ -61,6 +61,11 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
         shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
         twin.put("interface", key, round(found.value, 1), shown)
+    # With several commands under way at a time large requests would not be as late.
+    if facts.link.command_bytes and not sptf:
+        twin.put("interface", "bridge_us", 0, f"{UNKNOWN}; counts as overhead")
+        _measured(twin, "interface", "max_transfer_bytes", facts.link.command_bytes, 0)
+        twin.put("interface", "bridge_queue", 1, f"measured: large requests take as long as their commands {BY}")
     _translation(twin, facts)
     return twin
 

@@ -23,6 +23,11 @@ _LINK_MB_S: Final = 550.0
 # Times that no straight line explains: by more of what a small one varies by, and of what the largest takes.
 _BENT_SPREADS: Final = 3
 _BENT: Final = 0.01
+# Commands explain them if so little of what is off with a line stays, and no more of any size.
+_EXPLAINED: Final = 0.25
+_SURELY_CUT: Final = 0.03
+# 240 sectors and twice as many, which hosts give such bridges; and powers of two.
+_USUAL_COMMANDS: Final = (122_880, 245_760, 65_536, 131_072, 262_144, 524_288)
 _SEGMENTS: Final = 300
 # One in thirty comes as soon by its angle alone.
 _HITS, _LOOKS = 3, 6
@@ -69,6 +74,8 @@ class Link:
     seen: bool = True
     cuts: bool = False
     """Whether a bridge seems to cut large requests into commands."""
+    command_bytes: Estimate | None = None
+    """What each of them has at most, where they come one after the other; overhead and rate are theirs then."""
 
 
 def link(bench: Bench, turn_ms: float) -> Link:
@@ -109,8 +116,38 @@ def estimate_link(log: Log) -> Link:
         # The small one's bytes may have taken as little as any do.
         off_ms = abs(float(off[0])) + (float(slope) - min(slopes)) * float(sizes[0])
     rate_mb_s = [1 / max(each, 1e-9) / 1e3 for each in (slope, max(slopes) + slope_error, min(slopes) - slope_error)]
+    cut = _cut(sizes, medians, spread, float(np.max(np.abs(off / medians)))) if cuts else None
+    if cut is not None:
+        return cut
     overhead = Estimate.around(float(least) * 1e3, 1e3 * (2 * spread + off_ms) + 1)
     return Link(overhead, Estimate(*map(float, rate_mb_s)), cuts=cuts)
+
+
+def _cut(sizes: Ints, medians: Floats, spread: float, straight_off: float) -> Link | None:
+    """Overhead, rate and bytes of commands one after the other, if they explain what no straight line does."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for most in range(int(sizes[1]), int(sizes[-1]), BLOCK_BYTES):
+        alike.setdefault(tuple(-(-sizes // most)), []).append(most)
+    tried: list[tuple[float, float, float, list[int]]] = []
+    for commands, held in alike.items():
+        parts = np.stack([np.array(commands), sizes], axis=1) / medians[:, None]
+        found = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=None)[0]
+        tried.append((float(np.max(np.abs(parts @ found - 1))), float(found[0]), float(found[1]), held))
+    off, overhead_ms, slope, held = min(tried, key=lambda one: one[0])
+    if off > min(_EXPLAINED * straight_off, _SURELY_CUT) or min(overhead_ms, slope) <= 0:
+        return None
+    # What small ones are late by counts for each command, and what is left of a large one's time is its bytes'.
+    late_ms, largest = 4 * max(spread, 1e-4), float(sizes[-1])
+    error = off + late_ms / float(medians[0])
+    slope_error = off + late_ms * float(np.ceil(largest / held[-1])) / (slope * largest)
+    usual = [most for most in held if most in _USUAL_COMMANDS]
+    middle = round((held[0] * held[-1]) ** 0.5 / BLOCK_BYTES) * BLOCK_BYTES
+    return Link(
+        Estimate.around(overhead_ms * 1e3, error * overhead_ms * 1e3 + 1),
+        Estimate(1 / slope / 1e3, (1 - slope_error) / slope / 1e3, (1 + slope_error) / slope / 1e3),
+        cuts=True,
+        command_bytes=Estimate(float(usual[0] if usual else middle), float(held[0]), float(held[-1])),
+    )
 
 
 def read_segments(bench: Bench, hit_ms: float) -> int:

@@ -48,6 +48,18 @@ def test_the_turn_is_found_through_jitter(rpm: float) -> None:
     assert found.value == pytest.approx(turn_ms, rel=1e-4)
 
 
+@pytest.mark.parametrize("busier", [0, 1])
+def test_a_host_that_is_busier_at_one_end_makes_the_turn_no_wrong_one(busier: int) -> None:
+    """On a drive of 7,187 turns 7,186.52 to 7,186.84 were told."""
+    draw = np.random.default_rng(2)
+    turn_ms = 6e4 / 7187
+    completed, offsets = _turned(draw, turn_ms)
+    late = draw.exponential(np.where(np.arange(len(completed)) * 2 // len(completed) == busier, 0.6, 0.1))
+    found = rotation.estimate(_log(completed + late, np.full(len(completed), 8.0), offsets))
+    assert found.low <= turn_ms <= found.high
+    assert found.half < 2e-4 * turn_ms
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_of_all_multiples_that_fit_the_lowest_is_the_turn(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -319,6 +331,9 @@ def _logged(space: Callable[[int], float], track_bytes: float) -> np.ndarray:
         (0.5, 0.4, 524_288, 1_900_544),
         # A full packet takes more than the least: only those that are not full leave gaps.
         (0.0, 0.4, 524_288, 1_224_704),
+        # Not every packet holds a power of two.
+        (0.0, 0.22, 393_216, 1_396_736),
+        (0.0, 0.35, 655_360, 1_630_208),
         # From one size to the next it is nearly a turn, or a little more.
         (0.5, 0.0, 1 << 40, 270_336),
     ],
@@ -332,6 +347,19 @@ def test_angles_tell_what_a_visit_and_a_packet_take(visit: float, least: float, 
     assert found.space_bytes(1 << 20) == pytest.approx(
         visit * track + layout.packed_bytes(1 << 20, packet, least * track), rel=0.02
     )
+
+
+@pytest.mark.parametrize("packet", [65_536, 131_072, 200_704, 393_216, 524_288, 655_360, 720_896])
+def test_a_packet_that_holds_no_power_of_two_is_not_told_for_one_that_does(packet: int) -> None:
+    turn_ms, track = 10.0, 1_900_544.0
+    groups, sizes = np.array(append.GROUPS), np.array(append.SIZES)
+    by_size = 0.9 + 0.2 * np.ceil(sizes / packet) + sizes / track
+    by_group = 0.9 + 0.2 * np.ceil(groups / 5) + groups * 4096 / track
+    seen = append.Visits(groups, by_group * turn_ms, sizes, by_size * turn_ms, write_back=True)
+    found = append.estimate(seen, turn_ms, layout.Layout.without_gaps(track), 0.1, 500.0)
+    assert found.packet_bytes
+    assert found.packet_bytes.low <= packet <= found.packet_bytes.high <= 2 * found.packet_bytes.low
+    assert found.packet_turns.value == pytest.approx(0.2, abs=0.01)
 
 
 @pytest.mark.parametrize("write_back", [True, False])
@@ -465,6 +493,14 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
     never = np.full(400, 0.1)
     never[np.random.default_rng(2).random(400) < 0.04] = 3.0
     assert until_full(never, 2.0) is None
+    # At 10,000 turns the heads are never far from one of 64: all waits are shorter than a quarter of a turn.
+    soon = np.full(256, 0.04)
+    soon[65::2] = np.random.default_rng(3).uniform(1.2, 1.5, 96)
+    assert until_full(soon, 1.53) == 65
+    soon[[20, 49]] = 1.4
+    assert until_full(soon, 1.53) == 65
+    never[never > 1.0] = 1.4
+    assert until_full(never, 1.53) is None
 
 
 class _Late:

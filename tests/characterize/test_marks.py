@@ -6,11 +6,14 @@ from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
+import pytest
 
-from shakedown.fit import marks
+from shakedown.fit import length, marks
 from shakedown.fit.cache import Cache
 from shakedown.fit.draft import mark
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.layout import Layout
+from shakedown.fit.trace import BLOCK_BYTES, Log
 from shakedown.fit.whereabouts import Sight, Watch
 
 
@@ -71,3 +74,20 @@ def test_the_last_pass_may_have_gone_below_the_low_mark_by_all_of_its_bands_but_
     assert by_eight is not None
     assert by_eight.low == seen.low.low
     assert by_eight.high == min(seen.low.high + 7 * seen.step, seen.high.high)
+
+
+@pytest.mark.parametrize("visits", [1, 5])
+def test_the_end_of_a_log_is_told_from_a_journal_that_comes_often(visits: int) -> None:
+    """A bridge made five visits of a large write, one journal came each 30 of them, and no end of the log was met."""
+    marked, first, count = 192, 9000, 12_000
+    large = np.arange(count) % 2 == 1
+    large[2 * marked :] = True
+    late = np.diff(np.cumsum(np.where(large, visits, 1)) // 150, prepend=0) * 240.0
+    late[first : first + 4 * marked // 4 * 4 : 4] += 900.0
+    ended = np.cumsum((np.where(large, 63.0, 20.0) + late) * 1e6).astype(np.int64)
+    began = np.concatenate([[0], ended[:-1]])
+    lengths = np.where(large, 1 << 20, BLOCK_BYTES)
+    log = Log(began, began + 1_000_000, lengths * 0, lengths, lengths * 0, int(ended[-1]))
+    found = length.estimate(log, Layout.without_gaps(1e6), 4 << 20)
+    assert found
+    assert found.bytes_found.value == pytest.approx(float(lengths[:first].sum()), rel=0.003)

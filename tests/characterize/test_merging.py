@@ -76,10 +76,18 @@ def test_whether_bands_that_stay_are_put_aside_is_told(on_disk: bool, tmp_path: 
     assert twin.value("translation.cleaning", "merge_on_disk") is on_disk
 
 
-@pytest.mark.parametrize(("on_disk", "whole"), [(True, True), (True, False), (False, True), (False, False)])
-def test_whether_all_of_a_band_is_merged_is_told(on_disk: bool, whole: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("on_disk", "whole", "place"),
+    # Where tracks hold half as much all of a band takes twice as long to collect.
+    [(True, True, "outer"), (True, False, "outer"), (False, True, "outer"), (False, False, "inner")],
+)
+def test_whether_all_of_a_band_is_merged_is_told(on_disk: bool, whole: bool, place: str, tmp_path: Path) -> None:
     """Else a twin of a drive that merges all writes 32 KiB in sequence half as fast again, once its cache is full."""
-    new = {"translation__cleaning__merge_on_disk": on_disk, "translation__cleaning__merge_whole": whole}
+    new: dict[str, Any] = {"translation__cleaning__merge_on_disk": on_disk, "translation__cleaning__merge_whole": whole}
+    new |= {
+        "translation__cache__place": place,
+        "translation__cleaning__collect_turns": 0.2 if place == "outer" else 0.33,
+    }
     twin = _characterized(tmp_path, "st8000as0002", **new)
     assert ("merge_whole" in twin.sections["translation.cleaning"]) is whole
 

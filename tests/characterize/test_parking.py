@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shakedown.fit import parking
+from shakedown.fit import bands, parking
 from shakedown.fit.trace import Log, Trace
 
 TURN_MS = 11.1
 SLOW_MS = 56.0
 _CLEANS_AFTER_MS = 1400.0
+_MOST_PLAYED = 500
 
 
 class Drive:
@@ -25,7 +26,7 @@ class Drive:
         self._left_ns = int(cleans_s * 1e9)
         self._parks_after_ns = int(parks_after_s * 1e9)
         self._unpark_ms = unpark_ms
-        self.now_ns = self._rested_ns = 0
+        self.now_ns = self._rested_ns = self._played = 0
 
     def idle(self, duration_ns: int) -> None:
         worked_ns = min(max(duration_ns - int(_CLEANS_AFTER_MS * 1e6), 0), self._left_ns)
@@ -34,6 +35,8 @@ class Drive:
         self.now_ns += duration_ns
 
     def play(self, name: str, trace: Trace) -> Log:
+        self._played += 1
+        assert self._played < _MOST_PLAYED, "it does not end"
         latency = self._draw.uniform(3, 3 + 20 + TURN_MS, len(trace))
         if self._left_ns and self._rested_ns >= _CLEANS_AFTER_MS * 1e6:
             latency[0] += self._draw.uniform(50, 150)
@@ -56,11 +59,16 @@ def test_heads_that_clean_are_not_taken_for_parked_ones(cleans_s: float) -> None
     assert found.unpark_ms.value == pytest.approx(250, abs=TURN_MS / 2)
 
 
-def test_heads_that_are_parked_before_the_drive_would_clean_are_told_by_how_alike_reads_are() -> None:
-    found = parking.measure(Drive(cleans_s=0, parks_after_s=1), SLOW_MS, TURN_MS, _CLEANS_AFTER_MS)
+@pytest.mark.parametrize("parks_after_s", [1.0, 1.6, 1.8, 2.0])
+@pytest.mark.parametrize("cleans_s", [0, 200])
+def test_heads_that_are_parked_about_when_the_drive_would_clean_are_told_by_how_alike_reads_are(
+    parks_after_s: float, cleans_s: float
+) -> None:
+    """Of heads that parked after a little more silence than the drive cleans after nothing was told."""
+    found = parking.measure(Drive(cleans_s=cleans_s, parks_after_s=parks_after_s), SLOW_MS, TURN_MS, _CLEANS_AFTER_MS)
     assert found.told
     assert found.after_s
-    assert found.after_s.low <= 1 <= found.after_s.high
+    assert found.after_s.low <= parks_after_s <= found.after_s.high
 
 
 def test_of_heads_that_never_rest_nothing_is_told() -> None:
@@ -71,3 +79,11 @@ def test_of_heads_that_never_rest_nothing_is_told() -> None:
 def test_reads_that_are_late_by_this_and_that_did_not_meet_parked_heads() -> None:
     drive = Drive(cleans_s=0, parks_after_s=3, unpark_ms=(60.0, 200.0))
     assert parking.measure(drive, SLOW_MS, TURN_MS, None) == parking.UNTOLD
+
+
+@pytest.mark.parametrize("parks_after_s", [0.9, 2.5, 3.7, 6.1, 9.0, 13.3])
+def test_the_search_for_late_reads_ends_at_heads_that_park_whenever_that_is(parks_after_s: float) -> None:
+    """Half the silences tried reached beyond the bounds, which came no nearer to each other: it went on for ever."""
+    drive = Drive(cleans_s=0, parks_after_s=parks_after_s)
+    low, high = bands.quiet_until_late(drive, SLOW_MS)
+    assert low <= parks_after_s * 1e3 <= high <= 1.07 * low + 10

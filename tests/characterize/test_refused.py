@@ -16,8 +16,8 @@ from shakedown.characterize.record import Order
 from shakedown.cli import characterize as verb
 from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
-from shakedown.fit.append import Journal
-from shakedown.fit.cache import Cache
+from shakedown.fit.append import Append, Journal
+from shakedown.fit.cache import Cache, space_bound
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Fill
@@ -51,6 +51,22 @@ def test_where_memory_gives_a_burst_away_durable_writes_tell_the_entries() -> No
     put_entries(twin, cache, 1629, space_ends=False)
     assert twin.value("translation.cache", "entries") == 1500
     assert "translation.cache.entries" not in twin.unidentified()
+
+
+def test_writes_of_which_each_is_durable_before_the_next_share_no_packet() -> None:
+    """Of 78,122 that filled the space, each a packet, a third was counted: 78,122 entries were told for 131,000."""
+    log = Length(Estimate.around(25.6e9, 0.1e9), 300.0, 1.0, 9.0, 9.0, 192, 4 << 20, Journal(0, 0.0))
+    layout = replace(Layout.without_gaps(1.8145e6), packet_tracks=Estimate.around(0.1795, 0.01))
+    known = Estimate.around(3, 0)
+    cost = Append(known, known, None, known, 0.0)
+    cache = Cache("outer", in_memory=1, layout=layout, length=log, small=Fill(78_122, written=90_000), append=cost)
+    assert space_bound(cache, 78_122)
+    assert not space_bound(replace(cache, in_memory=128), 78_122)
+    # So fewer of them do not tell either whether writes or packets are counted.
+    fewer = Fill(36_600, written=90_000)
+    put_entries(twin := _twin(), replace(cache, small=fewer, single=fewer), 0, space_ends=False)
+    assert twin.value("translation.cache", "entries") == 36_600
+    assert twin.unidentified() == ["translation.cache.entry_counts"]
 
 
 def test_of_a_memory_that_is_not_known_as_much_is_allowed_for_as_it_may_hold() -> None:

@@ -86,13 +86,17 @@ def test_a_write_that_a_border_of_bands_cuts_in_two_does_not_shift_the_others(vi
     assert found.misfit_tracks < 0.02
 
 
-@pytest.mark.parametrize(("least", "heads"), [(0.4, 2), (0.4, 6)])
-def test_what_crosses_borders_and_cylinders_is_known_to_a_hundredth_of_a_track(least: float, heads: int) -> None:
+@pytest.mark.parametrize(
+    ("least", "heads", "packet"), [(0.4, 2, 524_288), (0.4, 6, 524_288), (0.3, 3, 294_912), (0.4, 3, 393_216)]
+)
+def test_what_crosses_borders_and_cylinders_is_known_to_a_hundredth_of_a_track(
+    least: float, heads: int, packet: int
+) -> None:
     """With 0.8 tracks more, and as many borders more, the mean would be the same: 0.4 and 1.2 tracks, skews of 0.2."""
     track, skews, at, rows = 790_528, (0.211, 0.297), 0.0, []
     draw = np.random.default_rng(heads)
     for size in layout.SIZES:
-        tracks = at + np.arange(48) * layout.packed_bytes(size, 524_288, least * track) / track
+        tracks = at + np.arange(48) * layout.packed_bytes(size, packet, least * track) / track
         at = tracks[-1] + (tracks[-1] - tracks[-2])
         cylinders = np.floor(np.floor(tracks) / heads)
         rows.append(tracks + skews[0] * np.floor(tracks) + (skews[1] - skews[0]) * cylinders)
@@ -102,7 +106,7 @@ def test_what_crosses_borders_and_cylinders_is_known_to_a_hundredth_of_a_track(l
     found = layout.estimate(angles, track / (1 + mean_skew), track, skews, 0.01)
     assert found.visit_tracks.value == 0.0
     assert found.packet_tracks.value == pytest.approx(least, abs=0.01)
-    assert found.packet_bytes == 524_288
+    assert found.alike_bytes[0] <= packet <= found.alike_bytes[-1] <= 1.1 * found.alike_bytes[0]
 
 
 def test_small_packets_that_take_nearly_a_turn_more_from_size_to_size_are_seen_as_such() -> None:

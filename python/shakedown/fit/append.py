@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -29,8 +29,11 @@ _MOST_BYTES: Final = 4 << 30
 _MOST_IN_FLIGHT: Final = 16
 # A memory that is half full may begin to write by itself; what is on its way then makes room for half as many again.
 _BURST_OF_HALF: Final = 3
-PACKET_BYTES: Final = tuple(1 << shift for shift in range(16, 25))
+_LEAST_PACKET_BYTES: Final = 65_536
 _NOISE: Final = 0.003
+_FITS: Final = 0.01
+_FAR_BETTER: Final = 0.25
+_MOST_LEFT_OUT: Final = 3
 # Where a visit takes half a track, every other one meets a track's end, and waits for the skew.
 _UNHINDERED: Final = 0.25
 # What a host pauses for between requests, as a share of its log's grain.
@@ -43,6 +46,8 @@ _LEAST_TURNS: Final = 0.02
 _LEAST_OFTEN: Final = 3
 _MOST_OFTEN: Final = 0.75
 _WIDE: Final = 2
+# What packets may hold at most is known if it is to so much.
+_MOST_APART: Final = 2
 PACKET_WRITES: Final = tuple(range(1, 49))
 
 
@@ -83,6 +88,39 @@ class Append:
     packet_writes: Estimate | None
     misfit: float
     """Root of the mean square of what the formula misses, as a share."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What packets may hold at most, as far as it makes no difference to the writes that were measured."""
+
+    usual: int
+    """The likeliest of them: most are powers of two."""
+    least: int
+    most: float
+    """Infinite if no write was larger."""
+
+    @property
+    def is_even(self) -> bool:
+        """Whether a power of two is one of them."""
+        return self.usual.bit_count() == 1
+
+
+def holdings() -> tuple[Held, ...]:
+    """All that can be told apart by how many packets a write of each size needs."""
+    # So much is just enough for one of these sizes in so many packets.
+    enough = {
+        -(-size // count // BLOCK_BYTES) * BLOCK_BYTES
+        for size in SIZES
+        for count in range(1, size // _LEAST_PACKET_BYTES + 1)
+    }
+    ends = sorted(enough | {_LEAST_PACKET_BYTES})
+    ends = ends[ends.index(_LEAST_PACKET_BYTES) :]
+    found = []
+    for least, beyond in zip(ends, [*ends[1:], np.inf], strict=True):
+        even = 1 << (least - 1).bit_length()
+        found.append(Held(even if even < beyond else least, least, beyond - BLOCK_BYTES))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -227,29 +265,53 @@ def _regular(late: Ints, count: int, every: int) -> Ints:
 
 
 def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
-    """The packets that explain the measured times best: sizes and limits tried out, costs by least squares."""
+    """The packets that explain the measured times best.
+
+    A memory that writes no more than so much at once visits the log again for the rest of a large write: so many of the
+    largest are left out as lets packets explain the others far better.
+    """
+    whole = _estimate(seen, turn_ms, layout, overhead_ms, link_mb_s)
+    for count in range(len(seen.sizes) - 1, len(seen.sizes) - 1 - _MOST_LEFT_OUT, -1):
+        fewer = replace(seen, sizes=seen.sizes[:count], size_ms=seen.size_ms[:count])
+        found = _estimate(fewer, turn_ms, layout, overhead_ms, link_mb_s) if whole.misfit > _FITS else whole
+        if found.misfit < _FAR_BETTER * whole.misfit:
+            return found
+    return whole
+
+
+def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
+    """Sizes and limits tried out, costs by least squares."""
     host_ms, host_size_ms = host_share_ms(seen, overhead_ms, link_mb_s)
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
-    sizes_tried = PACKET_BYTES if layout.packet_bytes not in PACKET_BYTES else (layout.packet_bytes,)
+    by_space = tuple(Held(size, size, size) for size in layout.alike_bytes)
     tried = [
-        (*_misfit(seen, turns, weights, layout, size, writes), size, writes)
-        for size in sizes_tried
+        (*_misfit(seen, turns, weights, layout, held.usual, writes), held, writes)
+        for held in by_space or holdings()
         for writes in PACKET_WRITES
     ]
     best = min(tried, key=lambda one: one[0])
     near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
-    misfit, append, packet, size, writes = best
-    sizes, counts = {one[3] for one in near}, {one[4] for one in near}
+    # Of what explains the times as well the one that space tells, or a usual one.
+    usual = [one for one in near if one[3].usual == layout.packet_bytes] or [one for one in near if one[3].is_even]
+    misfit, append, packet, held, writes = min(usual, key=lambda one: one[0], default=best)
+    counts = {one[4] for one in near}
+    size = packet_bytes_of(held, [one[3] for one in near])
     return Append(
         _over(append, [one[1] for one in near], misfit + _UNSEEN_TURNS),
         # What their space is not known to is not known of their cost either.
         _over(packet, [one[2] for one in near], misfit + layout.packet_tracks.half),
         # Packets that cost nothing and leave no gaps do not show.
-        _over(size, list(sizes)) if len(sizes) <= 2 and (packet > _LEAST_TURNS or len(sizes_tried) == 1) else None,
+        size if packet > _LEAST_TURNS or by_space else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
         misfit,
     )
+
+
+def packet_bytes_of(best: Held, alike: list[Held], most_apart: float = _MOST_APART) -> Estimate | None:
+    """What packets hold at most, if all that explains the times about as well is much the same."""
+    least, most = min(one.least for one in alike), max(one.most for one in alike)
+    return Estimate(float(best.usual), float(least), float(most)) if most <= most_apart * least else None
 
 
 def host_share_ms(seen: Visits, overhead_ms: float, link_mb_s: float) -> tuple[Floats, Floats]:

@@ -39,6 +39,8 @@ _CLEANED_SHARE: Final = 0.15
 # Of bands that move, one in eight comes to an angle like its old one, as a busy host sees it. A lazy drive keeps more.
 _MOST_CAME: Final = 0.75
 _JITTER: Final = 0.02
+# The outermost of four silences is then half way from the middle to a bound.
+_WITHIN_BOUNDS: Final = 3
 # A place may lie a zone further than where its rate was measured; of few zones each has a sixth less to a track.
 _ALIKE: Final = 1.2
 _FEWEST_ALIKE: Final = 2
@@ -104,24 +106,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
     press.after(first, _REST_BLOCKS, BLOCK_BYTES)
     away = watch.angles()
-    # Near each other, so that no long seek looks like cleaning; the first read brings the heads there.
-    near_bytes = min(_PROBES_BYTES, bench.capacity_bytes // _PROBES_SHARE)
-    fresh = cycle(apart(_PROBES) * (near_bytes // _PROBES // BLOCK_BYTES * BLOCK_BYTES))
-    last_ns = bench.play("rest-begin", Trace.reads(np.array([next(fresh)]))).ended_ns
-    low, high, idle_ms, tries, late = 0.0, np.inf, 60.0, 0, 0
-    while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:
-        # Not always at the same moment: between two operations the heads are free.
-        bench.idle(int(idle_ms * (1 + _JITTER * (tries % 4 - 1.5)) * 1e6))
-        log = bench.play("rest-probe", Trace.reads(np.array([next(fresh), next(fresh)])))
-        silence, last_ns = (int(log.submitted_ns[0]) - last_ns) / 1e6, log.ended_ns
-        tries, late = tries + 1, late + int(log.latency_ms[0] > slow_ms)
-        # One late answer may be the host's.
-        if late >= _LATE:
-            high, tries = min(silence, high), 0
-        elif tries >= _TRIES:
-            low, tries = max(silence, low), 0
-        if not tries:
-            idle_ms, late = 2 * idle_ms if np.isinf(high) else (low + high) / 2, 0
+    low, high = quiet_until_late(bench, slow_ms)
     # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
     # home, and much of it, is proof. What was written before goes first.
     cleaned = False
@@ -133,6 +118,31 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     # Where answers are late now and then, the two may contradict each other: then they are no better known than that.
     return Estimate((low + high) / 2, min(low, high), max(low, high)) if cleaned else None
+
+
+def quiet_until_late(bench: Bench, slow_ms: float) -> tuple[float, float]:
+    """Ms of silence after which no read is late, and of one after which some are: infinite if 16 s are not enough."""
+    # Near each other, so that no long seek looks like cleaning; the first read brings the heads there.
+    near_bytes = min(_PROBES_BYTES, bench.capacity_bytes // _PROBES_SHARE)
+    fresh = cycle(apart(_PROBES) * (near_bytes // _PROBES // BLOCK_BYTES * BLOCK_BYTES))
+    last_ns = bench.play("rest-begin", Trace.reads(np.array([next(fresh)]))).ended_ns
+    low, high, idle_ms, tries, late = 0.0, np.inf, 60.0, 0, 0
+    while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:
+        # Not always at the same moment: between two operations the heads are free. But well between the bounds, or the
+        # silences that are tried reach beyond them, and they come no nearer to each other.
+        jitter = _JITTER if np.isinf(high) else min(_JITTER, (high - low) / (high + low) / _WITHIN_BOUNDS)
+        bench.idle(int(idle_ms * (1 + jitter * (tries % 4 - 1.5)) * 1e6))
+        log = bench.play("rest-probe", Trace.reads(np.array([next(fresh), next(fresh)])))
+        silence, last_ns = (int(log.submitted_ns[0]) - last_ns) / 1e6, log.ended_ns
+        tries, late = tries + 1, late + int(log.latency_ms[0] > slow_ms)
+        # One late answer may be the host's.
+        if late >= _LATE:
+            high, tries = min(silence, high), 0
+        elif tries >= _TRIES:
+            low, tries = max(silence, low), 0
+        if not tries:
+            idle_ms, late = 2 * idle_ms if np.isinf(high) else (low + high) / 2, 0
+    return low, high
 
 
 @dataclass(frozen=True)

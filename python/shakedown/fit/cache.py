@@ -114,13 +114,13 @@ class Cache:
 
 def gathered_bytes(cache: Cache) -> float:
     """What a small write takes of the log where they are taken as fast as they come."""
-    return cache.layout.gathered_bytes(packet_writes(cache), _visit_writes(cache))
+    return cache.layout.gathered_bytes(shared_writes(cache), _visit_writes(cache))
 
 
 def gathered_vaguely(cache: Cache) -> float:
     """By which share of it that may be wrong, if so many go into a visit."""
     layout = cache.layout
-    each = layout.visit_tracks.half / _visit_writes(cache) + layout.packet_tracks.half / packet_writes(cache)
+    each = layout.visit_tracks.half / _visit_writes(cache) + layout.packet_tracks.half / shared_writes(cache)
     return each * layout.track_bytes / gathered_bytes(cache)
 
 
@@ -153,6 +153,11 @@ def counts_packets(cache: Cache) -> bool | None:
 def packet_writes(cache: Cache) -> int:
     """How many small writes share a packet; one, where that is not known."""
     return int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+
+
+def shared_writes(cache: Cache) -> int:
+    """How many small writes share a packet: no more than a visit brings, which is one where none waits in memory."""
+    return min(packet_writes(cache), _visit_writes(cache))
 
 
 def _visit_writes(cache: Cache) -> int:

@@ -33,7 +33,8 @@ _FINER: Final = 9
 # Counts that differ by two writes agree: of small ones one or two more may slip in before the one that has to wait, and
 # of large ones one in five bursts ends a write sooner by its angles, the drive's as well as the twin's. Half more than
 # that, since what is two off must not depend on how a share is rounded.
-_TWO_OFF: Final = 2.5
+_HALF: Final = 0.5
+_TWO_OFF: Final = 2 + _HALF
 _CLEARLY: Final = 3
 # What is not known may be so much less or more.
 _OTHERWISE: Final = (0.5, 2.0)
@@ -186,7 +187,7 @@ def _memory(facts: Facts) -> list[Stage]:
                 1,
                 buffered,
                 count,
-                max(0.004, _TWO_OFF / count),
+                max(0.004, max(_TWO_OFF, facts.bursts.writes_off + _HALF) / count),
                 lambda bench: _burst(bench, overhead_ms, turn_ms),
                 "burst",
                 between=True,
@@ -196,6 +197,9 @@ def _memory(facts: Facts) -> list[Stage]:
         )
     if facts.bursts.bytes_taken and not facts.bursts.end_by_number:
         taken = float(facts.bursts.bytes_taken)
+        # Whether what the drive writes at once had left memory just before it was full is luck, too.
+        at_once = facts.cache.destage_bytes.value if facts.cache and facts.cache.destage_bytes else 0.0
+        off_bytes = max(2 * dram.LARGE_BYTES, at_once, facts.bursts.bytes_off) + _HALF * dram.LARGE_BYTES
         stages.append(
             Stage(
                 "dram",
@@ -203,7 +207,7 @@ def _memory(facts: Facts) -> list[Stage]:
                 BLOCK_BYTES,
                 buffered,
                 taken,
-                _TWO_OFF * dram.LARGE_BYTES / taken,
+                off_bytes / taken,
                 lambda bench: _bytes(bench, overhead_ms, turn_ms),
                 "burst of large writes",
                 doubted=("write_segments",),

@@ -27,7 +27,7 @@ _NEARLY_ALL: Final = 0.9
 _WHOLE_BANDS: Final = 16
 _FEWEST_WHOLE: Final = 6
 _SHARE_OF_LOG: Final = 0.25
-_PIECE_BYTES: Final = 524_288
+PIECE_BYTES: Final = 524_288
 
 
 def band_ms(bench: Bench, bands: Bands, sight: Sight, rest_ms: float, press: Press = NO_PRESS) -> Estimate | None:
@@ -138,7 +138,7 @@ def _cleaned(
     press.before(first)
     watch = Watch.over(bench, "clean", places, sight)
     if whole:
-        bench.play("clean-fill", Trace.writes(_pieces(bands, count), _PIECE_BYTES, flush_every=1))
+        bench.play("clean-fill", Trace.writes(_pieces(bands, count), PIECE_BYTES, flush_every=1))
     bench.play("clean-write", Trace.writes(places, flush_every=1))
     press.after(first, len(places), BLOCK_BYTES)
     before = watch.angles()
@@ -158,9 +158,9 @@ def _cleaned(
 def _pieces(bands: Bands, count: int) -> Ints:
     """All of so many bands, each in no order."""
     draw = np.random.default_rng(7)
-    each = int(bands.size_bytes.value) // _PIECE_BYTES
+    each = int(bands.size_bytes.value) // PIECE_BYTES
     first = int(bands.border) // BLOCK_BYTES * BLOCK_BYTES
-    return np.asarray(first + _PIECE_BYTES * np.concatenate([n * each + draw.permutation(each) for n in range(count)]))
+    return np.asarray(first + PIECE_BYTES * np.concatenate([n * each + draw.permutation(each) for n in range(count)]))
 
 
 def _places(bands: Bands, count: int) -> Ints:

@@ -10,11 +10,11 @@ import numpy as np
 
 from shakedown.fit import band_tracks
 from shakedown.fit.cache import Cache, gathered_bytes, space_bound
-from shakedown.fit.cleaning import PER_BAND, Marked, Pass, forced
+from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Facts
+from shakedown.fit.facts import SHARE_OF_PLACE, Facts
 from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
@@ -61,6 +61,11 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
         shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
         twin.put("interface", key, round(found.value, 1), shown)
+    # With several commands under way at a time large requests would not be as late.
+    if facts.link.command_bytes and not sptf:
+        twin.put("interface", "bridge_us", 0, f"{UNKNOWN}; counts as overhead")
+        _measured(twin, "interface", "max_transfer_bytes", facts.link.command_bytes, 0)
+        twin.put("interface", "bridge_queue", 1, f"measured: large requests take as long as their commands {BY}")
     _translation(twin, facts)
     return twin
 
@@ -367,23 +372,44 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
         twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
     twin.put(section, "merge_on_disk", *_on_disk(twin, facts, cache, tracks))
-    if whole := _merged_whole(twin, facts, cache, tracks):
-        twin.put(section, "merge_whole", True, f"measured: {whole} {BY}")
+    _merged_whole(twin, facts, cache, tracks)
 
 
-def _merged_whole(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> str:
-    """What tells that a band is read and put aside also where all of it is cached; empty where nothing does.
+def _merged_whole(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
+    """Whether a band is read and put aside also where all of it is cached, which is so only if something tells it.
 
     It is collected and written back at least. A drive that heeds what is cached does no more, another one reads it
     and, where it puts aside on disk, writes it a second time.
     """
+    section, key = "translation.cleaning", "merge_whole"
     if cache.whole_band_ms is None or not band_size_is_known(facts) or cache.moves_bands:
-        return ""
+        return
     pass_ms = _pass_ms(facts, tracks)
-    # Pieces lie apart in the log; how many of a band's are collected with one turning of the platters is not known.
-    more = 2.0 if twin.value("translation.cleaning", "merge_on_disk") else 1.0
+    more = 2.0 if twin.value(section, "merge_on_disk") else 1.0
     times = cache.whole_band_ms.low / pass_ms
-    return f"{times:.2f} times what reading a band takes, with all of it cached" if times > 2 + more / 2 + 0.5 else ""
+    # To read the pieces takes as long as to read the band, at the least.
+    if times <= 1 + 1 + more / 2:
+        return
+    collecting_ms = _most_collecting_ms(facts, cache, tracks)
+    if collecting_ms is None:
+        twin.put(section, key, False, f"{UNKNOWN}; collecting all of a band may take long, and that is not known")
+    elif times > 1 + collecting_ms / pass_ms + more / 2:
+        twin.put(
+            section, key, True, f"measured: {times:.2f} times what reading a band takes, with all of it cached {BY}"
+        )
+
+
+def _most_collecting_ms(facts: Facts, cache: Cache, tracks: int) -> float | None:
+    """What it takes at most to collect all of a band: its pieces lie apart, and where tracks hold another number."""
+    size_bytes = tracks * facts.track_bytes(0.5)
+    pieces = size_bytes / PIECE_BYTES
+    if cache.flash:
+        return pieces * cache.flash.read_us.high / 1e3 + size_bytes / cache.flash.rate_mb_s.low / 1e3
+    if cache.collect_turns is None:
+        return None
+    share = 0.5 if cache.place == "spread" else SHARE_OF_PLACE[cache.place]
+    passing_ms = size_bytes / facts.rate(share * facts.capacity_bytes) * 1e3
+    return pieces * cache.collect_turns.high * facts.turn_ms.value + passing_ms
 
 
 def _pass_ms(facts: Facts, tracks: int) -> float:

@@ -20,6 +20,14 @@ _NO_WAIT_TURNS: Final = 0.3
 # Where neither shows.
 _OVERHEAD_US: Final = 100.0
 _LINK_MB_S: Final = 550.0
+# Times that no straight line explains: by more of what a small one varies by, and of what the largest takes.
+_BENT_SPREADS: Final = 3
+_BENT: Final = 0.01
+# Commands explain them if so little of what is off with a line stays, and no more of any size.
+_EXPLAINED: Final = 0.25
+_SURELY_CUT: Final = 0.03
+# 240 sectors and twice as many, which hosts give such bridges; and powers of two.
+_USUAL_COMMANDS: Final = (122_880, 245_760, 65_536, 131_072, 262_144, 524_288)
 _SEGMENTS: Final = 300
 # One in thirty comes as soon by its angle alone.
 _HITS, _LOOKS = 3, 6
@@ -37,6 +45,10 @@ _MOST_LOST: Final = 3.0
 _CERTAIN: Final = 3.0
 # Waits are as close where each large write makes the next one wait.
 _CLOSE: Final = 3
+_NEARLY_ALL: Final = 0.9
+# Of what counts as waiting otherwise, where all wait for less.
+_SHORT: Final = 0.3
+_FIRST_WRITES: Final = 16
 # A visit that takes a memory along is so much longer than what keeps a host.
 _VISIT: Final = 100.0
 # What keeps no host that is late now and then; and how few writes wait where a visit takes many.
@@ -60,6 +72,10 @@ class Link:
     keeps_reads: bool = True
     """Whether what was just read is answered from memory."""
     seen: bool = True
+    cuts: bool = False
+    """Whether a bridge seems to cut large requests into commands."""
+    command_bytes: Estimate | None = None
+    """What each of them has at most, where they come one after the other; overhead and rate are theirs then."""
 
 
 def link(bench: Bench, turn_ms: float) -> Link:
@@ -88,11 +104,50 @@ def estimate_link(log: Log) -> Link:
     sizes = np.unique(lengths)
     medians = np.array([np.median(again[lengths == size]) for size in sizes])
     spread = float(np.median(np.abs(again[lengths == sizes[0]] - medians[0])))
-    slope, least = np.polyfit(sizes, medians, 1)
+    # A share of each: else the small ones, which are short, hardly count.
+    slope, least = np.polyfit(sizes, medians, 1, w=1 / medians)
     slope_error = 2 * max(spread, 1e-4) / float(sizes[-1])
-    rate = 1 / max(slope, 1e-9) / 1e3
-    overhead = Estimate.around(least * 1e3, 2e3 * spread + 1)
-    return Link(overhead, Estimate(rate, 1 / (slope + slope_error) / 1e3, 1 / max(slope - slope_error, 1e-9) / 1e3))
+    off = medians - least - slope * sizes
+    slopes, off_ms = [float(slope)], 0.0
+    cuts = bool(np.max(np.abs(off)) > _BENT_SPREADS * spread + _BENT * medians[-1])
+    if cuts:
+        # A bridge that cuts large requests into commands adds its time to each: no one rate is that of all sizes.
+        slopes += (np.diff(medians) / np.diff(sizes)).tolist()
+        # The small one's bytes may have taken as little as any do.
+        off_ms = abs(float(off[0])) + (float(slope) - min(slopes)) * float(sizes[0])
+    rate_mb_s = [1 / max(each, 1e-9) / 1e3 for each in (slope, max(slopes) + slope_error, min(slopes) - slope_error)]
+    cut = _cut(sizes, medians, spread, float(np.max(np.abs(off / medians)))) if cuts else None
+    if cut is not None:
+        return cut
+    overhead = Estimate.around(float(least) * 1e3, 1e3 * (2 * spread + off_ms) + 1)
+    return Link(overhead, Estimate(*map(float, rate_mb_s)), cuts=cuts)
+
+
+def _cut(sizes: Ints, medians: Floats, spread: float, straight_off: float) -> Link | None:
+    """Overhead, rate and bytes of commands one after the other, if they explain what no straight line does."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for most in range(int(sizes[1]), int(sizes[-1]), BLOCK_BYTES):
+        alike.setdefault(tuple(-(-sizes // most)), []).append(most)
+    tried: list[tuple[float, float, float, list[int]]] = []
+    for commands, held in alike.items():
+        parts = np.stack([np.array(commands), sizes], axis=1) / medians[:, None]
+        found = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=None)[0]
+        tried.append((float(np.max(np.abs(parts @ found - 1))), float(found[0]), float(found[1]), held))
+    off, overhead_ms, slope, held = min(tried, key=lambda one: one[0])
+    if off > min(_EXPLAINED * straight_off, _SURELY_CUT) or min(overhead_ms, slope) <= 0:
+        return None
+    # What small ones are late by counts for each command, and what is left of a large one's time is its bytes'.
+    late_ms, largest = 4 * max(spread, 1e-4), float(sizes[-1])
+    error = off + late_ms / float(medians[0])
+    slope_error = off + late_ms * float(np.ceil(largest / held[-1])) / (slope * largest)
+    usual = [most for most in held if most in _USUAL_COMMANDS]
+    middle = round((held[0] * held[-1]) ** 0.5 / BLOCK_BYTES) * BLOCK_BYTES
+    return Link(
+        Estimate.around(overhead_ms * 1e3, error * overhead_ms * 1e3 + 1),
+        Estimate(1 / slope / 1e3, (1 - slope_error) / slope / 1e3, (1 + slope_error) / slope / 1e3),
+        cuts=True,
+        command_bytes=Estimate(float(usual[0] if usual else middle), float(held[0]), float(held[-1])),
+    )
 
 
 def read_segments(bench: Bench, hit_ms: float) -> int:
@@ -148,6 +203,10 @@ class Bursts:
     """Small ones before one has to wait; None: memory held them all, or none."""
     bytes_taken: int | None
     """Of large ones."""
+    writes_off: int = 0
+    """By how many small ones looks disagree: how many leave memory before it is full is luck with their angles."""
+    bytes_off: int = 0
+    """By how many bytes of large ones."""
 
     @property
     def end_by_number(self) -> bool:
@@ -158,10 +217,12 @@ class Bursts:
 def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     """How many small writes, and how many bytes, are answered from memory before one has to wait."""
     limit_ms = waited_ms(overhead_ms, turn_ms)
-    first_ms, writes = _small_burst(bench, limit_ms)
-    taken = _large_burst(bench, limit_ms)
-    write_back = first_ms < overhead_ms + 0.15 * turn_ms
-    return Bursts(True, writes, taken) if write_back else Bursts(False, None, None)
+    first_ms, looks = _small_burst(bench, limit_ms)
+    large = _large_burst(bench, limit_ms)
+    if first_ms >= overhead_ms + 0.15 * turn_ms:
+        return Bursts(False, None, None)
+    writes, taken = middle(looks), _mostly(large)
+    return Bursts(True, writes, taken, _disagreement(looks, writes), _disagreement(large, taken))
 
 
 def waited_ms(overhead_ms: float, turn_ms: float) -> float:
@@ -169,21 +230,29 @@ def waited_ms(overhead_ms: float, turn_ms: float) -> float:
     return overhead_ms + 0.25 * turn_ms
 
 
-def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, int | None]:
-    """What one of the first takes, and how many are taken before one has to wait: the middle of looks that agree."""
+def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, list[int | None]]:
+    """What one of the first takes, and how many are taken before one has to wait, by some looks."""
     log, count, writes = first_look(bench, limit_ms)
-    looks = [writes]
+    looks: list[int | None] = [writes]
     if writes is not None:
         looks += [until_full(_burst(bench, count).latency_ms, limit_ms) for _ in range(_COUNTS - 1)]
-    return float(np.median(log.latency_ms[:16])), middle(looks)
+    return float(np.median(log.latency_ms[:_FIRST_WRITES])), looks
 
 
 def middle(looks: list[int | None]) -> int | None:
     """The middle one, if most come near it."""
     known = sorted(look for look in looks if look is not None)
     middle = known[len(known) // 2] if known else 0
-    near = sum(abs(look - middle) <= _AGREE * middle for look in known)
-    return middle if 2 * near > len(looks) else None
+    return middle if 2 * len(_near(looks, middle)) > len(looks) else None
+
+
+def _disagreement(looks: list[int | None], middle: int | None) -> int:
+    near = _near(looks, middle) if middle else []
+    return max(near) - min(near) if near else 0
+
+
+def _near(looks: list[int | None], middle: int) -> list[int]:
+    return [look for look in looks if look is not None and abs(look - middle) <= _AGREE * middle]
 
 
 def first_look(bench: Bench, limit_ms: float) -> tuple[Log, int, int | None]:
@@ -204,18 +273,23 @@ def _burst(bench: Bench, count: int) -> Log:
     return log
 
 
-def _large_burst(bench: Bench, limit_ms: float) -> int | None:
-    """How many bytes of large writes are taken before one has to wait: the middle of some looks.
+def _large_burst(bench: Bench, limit_ms: float) -> list[int | None]:
+    """How many bytes of large writes are taken before one has to wait, by some looks.
 
     While a journal is written nothing leaves memory, which is full sooner then; that comes once in a while.
     """
     for count in _LARGE_BURSTS:
         looks = [_large_look(bench, count, limit_ms, rest_ns) for rest_ns in _LARGE_RESTS_NS]
-        known = sorted(taken for taken in looks if taken is not None)
-        taken = known[len(known) // 2] if 2 * len(known) > len(looks) else None
+        taken = _mostly(looks)
         if taken is not None and taken <= _SEEN * count * LARGE_BYTES:
             break
-    return taken
+    return looks
+
+
+def _mostly(looks: list[int | None]) -> int | None:
+    """The middle of those that know, if most do."""
+    known = sorted(taken for taken in looks if taken is not None)
+    return known[len(known) // 2] if 2 * len(known) > len(looks) else None
 
 
 def _large_look(bench: Bench, count: int, limit_ms: float, rest_ns: int) -> int | None:
@@ -237,17 +311,38 @@ def until_full(latency_ms: Floats, limit_ms: float) -> int | None:
     visit = _first_visit(latency_ms, limit_ms)
     if visit is not None:
         return visit
+    full = _paced(latency_ms, limit_ms)
+    full = _rarely_full(latency_ms, limit_ms) if full is None else full
+    return _soon_served(latency_ms, limit_ms) if full is None else full
+
+
+def _paced(latency_ms: Floats, limit_ms: float) -> int | None:
+    """From where on time is lost at the pace of the end."""
     # None counts for more than a visit of the heads takes.
     lost = np.clip(latency_ms - limit_ms, 0.0, _MOST_LOST * limit_ms)
     pace = float(np.mean(lost[len(lost) // 2 :])) / 2
     full = int(np.argmin(np.cumsum(np.concatenate([[0.0], lost - pace]))))
     if not pace or full == len(lost):
-        return _rarely_full(latency_ms, limit_ms)
+        return None
     before, after = float(np.mean(lost[:full])) if full else 0.0, float(np.mean(lost[full:]))
     usual = float(np.median(latency_ms[: max(full, 1)]))
-    if after > max(_CERTAIN * before, _FELT * usual):
-        return _short_first_wait(latency_ms, limit_ms, full)
-    return _rarely_full(latency_ms, limit_ms)
+    if after <= max(_CERTAIN * before, _FELT * usual):
+        return None
+    return _short_first_wait(latency_ms, limit_ms, full)
+
+
+def _soon_served(latency_ms: Floats, limit_ms: float) -> int | None:
+    """Where a drive that turns fast finds one of many so near that no wait is long: if they follow each other closely.
+
+    What a host is late by now and then is as long, and comes at any time.
+    """
+    usual = float(np.median(latency_ms[:_FIRST_WRITES]))
+    short_ms = usual + _SHORT * (limit_ms - usual)
+    full = _paced(latency_ms, short_ms)
+    if full is None:
+        return None
+    waits = np.flatnonzero(latency_ms[full:] > short_ms)
+    return full if len(waits) > 1 and float(np.quantile(np.diff(waits), _NEARLY_ALL)) <= _CLOSE else None
 
 
 def _short_first_wait(latency_ms: Floats, limit_ms: float, full: int) -> int:

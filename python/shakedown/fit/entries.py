@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, packet_writes, single_space_bound
+from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, packet_writes, shared_writes, single_space_bound
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.twin import BY, UNKNOWN, Twin
 
@@ -56,7 +56,7 @@ def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bo
 
 def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, met: tuple[int, int] | None) -> None:
     """So many ``small`` writes, or ``single`` durable ones, had room; ``met``: from to, memory and log together."""
-    section, writes = "translation.cache", packet_writes(cache)
+    section, writes = "translation.cache", shared_writes(cache)
     by_packet = bool(cache.append and cache.append.packet_writes and writes == 1)
     # Single writes are packets: fewer of them than there is space for means that packets are counted.
     by_space_alone, by_groups = single_space_bound(cache), counts_packets(cache)
@@ -88,7 +88,7 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
 
 def _entries_by_single(twin: Twin, cache: Cache, single: int, met: int) -> None:
     """Durable writes are in memory never. Where packets are counted more of the others, that share them, are taken."""
-    section, alone = "translation.cache", packet_writes(cache) == 1
+    section, alone = "translation.cache", shared_writes(cache) == 1
     by_packet = alone or single < _FEWER * met
     shown = f"measured: {single}..{single} durable writes to the first stall {BY}"
     origin = f"{UNKNOWN}; each small write is a packet" if alone else f"measured: {BY}"

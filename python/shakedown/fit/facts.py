@@ -99,6 +99,11 @@ class Facts:
         return self.left_at_once > _MOVED
 
     @property
+    def cuts_visits(self) -> bool:
+        """Whether a large write is several visits to the log: a bridge cuts it, and each command is durable."""
+        return self.link.cuts and not self.bursts.write_back
+
+    @property
     def overhead_ms(self) -> float:
         """What every request takes without any motion."""
         return self.link.overhead_us.value / 1e3
@@ -313,7 +318,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     filler = filler_of(bench, cache)
     cache.length = length.measure(filler, int(band_bytes), settle_ns)
     cache.journal = cache.length.journal if cache.length else None
-    if not cache.journal or not cache.journal.every:
+    if not cache.journal or not cache.journal.every or facts.cuts_visits:
         tell("journal")
         cache.journal = filler.journal()
     cache.destage_bytes = _destaged(bench, facts, cache, tell)
@@ -508,7 +513,8 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     filler, known = forced_passes(bench, facts, cache)
     pieces = forced.pass_pieces(cache.bands[0.5], known.track_bytes)
     cache.forced = forced.whole_passes(cache.bands[0.5], filler, known, pieces)
-    if cache.place != "flash":
+    # Where a filler is several visits, each waits for room by itself, and what a pass collects shows in no one of them.
+    if cache.place != "flash" and not facts.cuts_visits:
         cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
 
 

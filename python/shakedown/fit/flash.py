@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from scipy.optimize import nnls
 
-from shakedown.fit.append import PACKET_BYTES, PACKET_WRITES, Visits, host_share_ms, small_visits
+from shakedown.fit.append import PACKET_WRITES, Visits, holdings, host_share_ms, packet_bytes_of, small_visits
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
@@ -25,6 +25,7 @@ _SHARE_OFF: Final = 0.02
 _ERROR_MS: Final = 0.005
 _READ_US: Final = 20.0
 _MOST_ALIKE: Final = 3
+_MOST_APART: Final = 4
 # Faster than any link, so that it does not show.
 _MOST_RATE_MB_S: Final = 10_000.0
 
@@ -95,24 +96,26 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
     # What is done before the flush has arrived shows as that.
     shows = times > _HIDDEN * overhead_ms if seen.write_back else np.ones(len(times), bool)
     tried = []
-    for size in PACKET_BYTES:
+    for held in holdings():
         for writes in PACKET_WRITES:
             _, by_group, _ = small_visits(seen, writes, 0.0)
-            packets = np.concatenate([by_group, np.ceil(seen.sizes / size)])
+            packets = np.concatenate([by_group, np.ceil(seen.sizes / held.usual)])
             parts = np.stack([packets, moved / 1e6], axis=1) * weights[:, None]
             found, misfit = nnls(parts[shows], (times * weights)[shows])
-            tried.append((misfit / np.sum(shows) ** 0.5, float(found[0]), float(found[1]) / 1e6, size, writes))
-    best = min(tried)
+            tried.append((misfit / np.sum(shows) ** 0.5, float(found[0]), float(found[1]) / 1e6, held, writes))
+    best = min(tried, key=lambda one: one[0])
     # By chance another may explain them better, by a part of what they are known to.
     blurred = _BY_CHANCE * float(np.sqrt(np.mean((seen.blur_ms * weights[shows]) ** 2)))
     near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE + blurred]
+    even = [one for one in near if one[3].is_even]
+    best = min(even, key=lambda one: one[0], default=best)
     costs, slopes = [one[1] for one in near], [max(one[2], 1 / _MOST_RATE_MB_S / 1e3) for one in near]
     error = _ERROR_MS + seen.blur_ms + best[0] * float(np.min(seen.group_ms))
     write_ms, slope = max(best[1], 0.001), max(best[2], 1 / _MOST_RATE_MB_S / 1e3)
     return Packets(
         Estimate(write_ms, max(min(costs) - error, 0.0), max(costs) + error),
         Estimate(slope, min(slopes) / (1 + best[0]) / 1.02, max(slopes) * (1 + best[0]) * 1.02),
-        _limit(best[3], {one[3] for one in near}),
+        packet_bytes_of(best[3], [one[3] for one in near], _MOST_APART),
         _limit(best[4], {one[4] for one in near}),
     )
 

@@ -35,7 +35,8 @@ _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
 _FEWEST_SHOWN: Final = 6
-_PACKETS: Final = (1 << 40, *(1 << shift for shift in range(16, 21)))
+# What holds more than any write that was seen, or any whole number of blocks.
+_PACKETS: Final = np.array([1 << 40, *range(1 << 16, (1 << 20) + 1, BLOCK_BYTES)], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Layout:
     track_bytes: float
     misfit_tracks: float = 0.0
     """What it misses of the measured spaces."""
+    alike_bytes: tuple[int, ...] = ()
+    """All sizes of a packet that explain the spaces about as well, if it leaves gaps."""
 
     def error_share(self, size: int) -> float:
         """What the space of a durable write of ``size`` may be wrong by."""
@@ -213,13 +216,19 @@ def _steps(step: float, more_turns: float) -> tuple[float, ...]:
 
 def _explained(tracks: Floats, sizes: Ints, track_bytes: float) -> Layout:
     """The packets that explain such spaces best: they show where they leave gaps, at least behind a write's last."""
-    misfit, visit, least, packet = min(
-        _misfit(tracks, sizes, packet, least, track_bytes)
-        for least in _leasts(float(tracks[0]))
-        for packet in _PACKETS
-        if packet == _PACKETS[0] or least * track_bytes > 1.5 * BLOCK_BYTES
-    )
-    return Layout(_around(visit, misfit), _around(least, misfit), packet, track_bytes, misfit)
+    leasts = _leasts(float(tracks[0]))
+    leasts = np.where(leasts * track_bytes > 1.5 * BLOCK_BYTES, leasts, 0.0)
+    visits, wrong = _misfits(tracks, sizes, leasts * track_bytes, track_bytes)
+    ends, gaps = SIZES[-1] >= _PACKETS, leasts[:, None] > 0
+    # Packets without gaps end nowhere.
+    misfits = np.where(ends & ~gaps, np.inf, wrong + _SIMPLE * (1.0 * (visits > 0) + gaps + ends))
+    # Of hundreds of sizes one explains the noise, too. Most are powers of two.
+    odd = _PACKETS & (_PACKETS - 1) != 0
+    row, column = np.unravel_index(int(np.argmin(misfits + _SIMPLE * odd)), misfits.shape)
+    misfit, packet = float(misfits[row, column]), int(_PACKETS[column])
+    alike = _PACKETS[ends & (misfits.min(axis=0) <= misfit + _SIMPLE)] if ends[column] else _PACKETS[:0]
+    visit, least = _around(float(visits[row, column]), misfit), _around(float(leasts[row]), misfit)
+    return Layout(visit, least, packet, track_bytes, misfit, tuple(alike.tolist()))
 
 
 def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
@@ -270,20 +279,16 @@ def _leasts(smallest: float) -> Floats:
     return np.array([0.0, smallest, *np.arange(0.02, max(smallest, 0.02), _GRAIN_TRACKS)])
 
 
-def _misfit(
-    tracks: Floats, sizes: Ints, packet: int, least: float, track_bytes: float
-) -> tuple[float, float, float, int]:
-    """How badly such packets explain the spaces; then tracks of a visit and of a packet, and bytes of a packet."""
+def _misfits(tracks: Floats, sizes: Ints, leasts: Floats, track_bytes: float) -> tuple[Floats, Floats]:
+    """Of each least space, and each size of a packet: tracks of a visit, and how badly they explain the spaces."""
     # The smallest alone tell the least space of a packet, if that is small.
     weights = np.where(sizes == sizes[0], float(len(sizes)), 1.0)
-    packed = np.array([packed_bytes(size, packet, least * track_bytes) for size in sizes.tolist()]) / track_bytes
-    visit = max(float(np.average(tracks - packed, weights=weights)), 0.0)
-    if visit < _LEAST_TRACKS:
-        visit = 0.0
-    least = least if least * track_bytes > 1.5 * BLOCK_BYTES else 0.0
-    wrong = float(np.sqrt(np.average((tracks - packed - visit) ** 2, weights=weights)))
-    parts = sum(map(bool, (visit > 0, least > 0, packet < _PACKETS[0])))
-    return wrong + _SIMPLE * parts, visit, least, packet
+    whole, rest = np.divmod(sizes, _PACKETS[:, None])
+    last = np.where(rest > 0, np.maximum(rest, leasts[:, None, None]), 0.0)
+    off = tracks - (whole * np.maximum(_PACKETS[:, None], leasts[:, None, None]) + last) / track_bytes
+    visits = np.maximum(np.average(off, axis=2, weights=weights), 0.0)
+    visits[visits < _LEAST_TRACKS] = 0.0
+    return visits, np.sqrt(np.average((off - visits[:, :, None]) ** 2, axis=2, weights=weights))
 
 
 def _around(tracks: float, misfit: float) -> Estimate:

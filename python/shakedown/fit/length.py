@@ -40,6 +40,7 @@ _MORE: Final = 1.25
 _JOURNAL_WRITES: Final = 1100
 _FEWEST_JOURNAL_WRITES: Final = 550
 _PRESSED: Final = 0.985
+_MORE_JOURNALS: Final = 2.5
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,9 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     calm = np.max(excess[:beginning])
     sums = np.cumsum(np.concatenate([[0.0], excess]))
     ends = np.minimum(np.arange(len(excess)) + beginning, len(excess))
-    crowded = np.flatnonzero(sums[ends] - sums[:-1] > 4 * calm + 1000)
+    # Behind the marks all writes are large ones, and a journal may come up to twice as soon.
+    crowd = max(4 * calm + 1000, _MORE_JOURNALS * float(sums[beginning]))
+    crowded = np.flatnonzero(sums[ends] - sums[:-1] > crowd)
     if not len(crowded):
         return None
     window = np.arange(crowded[0], min(crowded[0] + 3 * beginning, len(excess)))

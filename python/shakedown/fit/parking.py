@@ -81,7 +81,8 @@ class _Looks:
 def _comes_to_rest(bench: Bench, looks: _Looks, cleans_after_ms: float, turn_ms: float) -> bool:
     """Waits until reads that come while the drive would clean meet none of it; whether that happened.
 
-    Where heads are parked before the drive cleans every read is late, but all are alike.
+    Where heads are parked before the drive cleans every read is late, but all are alike; where they are parked after
+    little more silence than that, those are late and alike that come from then on, and will be again.
     """
     pause_s, waited_s = _SETTLE_S, 0
     while waited_s < _LONGEST_SETTLE_S:
@@ -91,6 +92,10 @@ def _comes_to_rest(bench: Bench, looks: _Looks, cleans_after_ms: float, turn_ms:
         met = [latency for latency in late if latency is not None]
         if not met or (len(met) == len(late) and _are_alike(met, turn_ms)):
             return True
+        if late[-len(met) :] == met and _are_alike(met, turn_ms):
+            again = looks.late_by("parking-rest", _MEANWHILE[-1] * cleans_after_ms)
+            if again is not None and _are_alike([*met, again], turn_ms):
+                return True
         pause_s, waited_s = 2 * pause_s, waited_s + pause_s
     return False
 

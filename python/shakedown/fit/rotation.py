@@ -15,6 +15,7 @@ _ROUNDS: Final = 4
 # Moments with a blur are those of a real host, whose clock is not better than this.
 _BLURRED: Final = 1e-4
 _CLOCK: Final = 2e-5
+_MOSTLY: Final = 0.8
 _AT_ONCE: Final = 1 << 16
 _LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
 # Of a drive on the busiest host it is 0.95, of anything else hardly more than a tenth.
@@ -38,7 +39,7 @@ def look(bench: Bench) -> Log:
 def blur_turns(log: Log, turn_ms: float) -> float:
     """By how much moments that are whole turns apart are not, four times of five: what the host's clock is worth."""
     turns = _spans_s(log) * 1e3 / turn_ms
-    return float(np.quantile(np.abs(turns - np.round(turns)), 0.8))
+    return float(np.quantile(np.abs(turns - np.round(turns)), _MOSTLY))
 
 
 def trace(capacity_bytes: int) -> Trace:
@@ -69,7 +70,10 @@ def estimate(log: Log) -> Estimate:
     good = np.abs(residual) < 0.1 * turn_s
     error = 2 * float(np.std(residual[good])) / float(np.sqrt(np.sum(turns[good] ** 2)))
     if np.median(np.abs(residual)) > _BLURRED * turn_s:
-        error += _CLOCK * turn_s
+        # A host may have been later in one half of the log than in the other, by as much as it is at times: a step in
+        # the middle tilts a line by one and a half of it.
+        drift_s = float(np.quantile(np.abs(residual[good]), _MOSTLY))
+        error += turn_s * (_CLOCK + 1.5 * drift_s / float(spans_s.max()))
     return Estimate.around(turn_s * 1e3, max(error * 1e3, 1e-9))
 
 

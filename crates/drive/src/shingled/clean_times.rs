@@ -320,3 +320,45 @@ fn a_band_that_a_stream_left_is_rewritten_from_there_also_when_the_power_fails_m
     ];
     assert_eq!(drive.clean_all(), expected.map(f64::from));
 }
+
+/// A piece that takes seven turns and four parts to collect: after six others get their turn. If nobody comes, the heads are still
+/// over the log.
+#[test]
+fn collecting_makes_way_for_others_after_six_turns() {
+    let mut profile = profile();
+    profile.shingled.as_mut().unwrap().cleaning.collect_turns = 7.0;
+    let mut drive = Alone::new(&profile);
+    drive.cache(0, 10, 4);
+    drive.rest_over(0);
+    let first = 256 + 32 + 8 + 6 * 256;
+    assert_eq!([(); 3].map(|()| drive.clean().unwrap()), [256, first, first + 256 + 4].map(f64::from));
+}
+
+/// Twelve of 24 entries are a half: once there was no room little silence is enough down to that and no further.
+#[test]
+fn little_silence_is_enough_above_the_fill_down_to_which_it_is_so() {
+    for (full_until, silence_ms) in [(0.49, 20.0), (0.5, 3000.0), (0.51, 3000.0)] {
+        let mut drive = with_twelve_dirty(CleaningOrder::Fifo, 1, |cleaning| {
+            (cleaning.idle_ms, cleaning.full_idle_ms, cleaning.full_until) = (3000.0, 20.0, full_until);
+        });
+        drive.layer.press();
+        assert_eq!(drive.layer.cleans_after(), Some(Clock::new(6000.0).span(silence_ms * 1e6)), "{full_until}");
+    }
+}
+
+/// With the append that follows there are thirteen of 26 entries: the host is rationed above the fill at which that ends.
+#[test]
+fn rationing_ends_at_its_fill() {
+    for (ration_until, rationed) in [(0.49, true), (0.5, false), (0.51, false)] {
+        let mut profile = profile();
+        let shingled = profile.shingled.as_mut().unwrap();
+        shingled.cache.entries = 26;
+        let cleaning = &mut shingled.cleaning;
+        (cleaning.ration_appends, cleaning.ration_until, cleaning.ration_bands) = (1, ration_until, 0);
+        let mut drive = Alone::new(&profile);
+        (0..12).for_each(|band| drive.cache(band, 0, 4));
+        drive.layer.press();
+        drive.cache(12, 0, 4);
+        assert_eq!(drive.layer.ration_is_spent(drive.now), rationed, "{ration_until}");
+    }
+}

@@ -10,7 +10,7 @@ use super::{Extent, Shingled};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics};
-use crate::profile::{CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, Profile, SeekCurve};
+use crate::profile::{CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, FlashProfile, Profile, SeekCurve};
 use crate::shingled::reserved_bytes;
 use crate::truth::Truth;
 
@@ -361,4 +361,87 @@ fn rationing_ends_at_its_fill() {
         drive.cache(12, 0, 4);
         assert_eq!(drive.layer.ration_is_spent(drive.now), rationed, "{ration_until}");
     }
+}
+
+/// The same place of the cache as above, and a piece that takes seven turns and four parts to collect. Between the first six and the
+/// rest the host gives up half of it: what is put aside is what the cache does not hold by then.
+#[test]
+fn what_is_put_aside_is_judged_when_all_is_collected() {
+    let mut profile = profile();
+    let shingled = profile.shingled.as_mut().unwrap();
+    shingled.cache.place = CachePlace::Spread { regions: 2 };
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.collect_turns) = (true, 7.0);
+    let mut drive = Alone::new(&profile);
+    drive.cache(19, 10, 4);
+    drive.rest_over(36);
+    let collected = 160 + 32 + 8 + 6 * 256;
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), [160, collected].map(f64::from));
+    drive.trim(19, 10, 2);
+    let expected = [
+        // The heads are there.
+        collected + 256 + 4,
+        // A switch of heads and settling until 2020 miss the place at 2016; it comes at 2272.
+        2272 + 126,
+    ];
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), expected.map(f64::from));
+}
+
+/// In flash a piece takes ten parts and one for each block. Nothing is reserved for merging, so bands begin behind track 0: band 0 on
+/// track 1, of the same cylinder, which begins at 32.
+#[test]
+fn in_flash_each_piece_costs_its_command() {
+    let mut profile = profile();
+    let part_us = 10_000.0 / 256.0;
+    let flash = FlashProfile { flash_read_us: 10.0 * part_us, flash_write_us: 0.0, flash_rate_mb_s: 4096.0 / part_us };
+    profile.shingled.as_mut().unwrap().cache.place = CachePlace::Flash(flash);
+    let mut drive = Alone::new(&profile);
+    for (inside, blocks) in [(10, 4), (30, 4), (50, 8)] {
+        drive.cache(0, inside, blocks);
+    }
+    drive.rest_over(0);
+    // Half of the track is read after a switch of heads.
+    let ends = [drive.clean(), drive.clean()].map(Option::unwrap);
+    assert_eq!(ends[0], 32.0 + 128.0);
+    assert!((ends[1] - ends[0] - (3.0 * 10.0 + 16.0)).abs() < 0.01, "{ends:?}");
+}
+
+/// A stream leaves band 0 in the middle of track 3, and behind it, on track 4, something is cached. A pass that makes room in that band
+/// rewrites it from track 3 on, which comes at 128: what lay behind the stream is gone.
+#[test]
+fn a_band_that_is_open_is_rewritten_from_where_it_is_open_whatever_is_dirty_behind() {
+    let mut drive = Alone::new(&profile());
+    drive.stream(0, 100);
+    drive.cache(0, 300, 4);
+    drive.rest_over(0);
+    drive.layer.force_pass();
+    assert_eq!(drive.clean(), Some(f64::from(128 + 128)));
+}
+
+/// A pass has band 0 alone, which a stream left and which is dirty as well. It is over when that band is home, also where it does not
+/// give way any more: others have to be asked for again.
+#[test]
+fn a_band_that_is_open_and_dirty_is_planned_once() {
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 300, 4);
+    drive.cache(1, 0, 4);
+    drive.stream(0, 100);
+    drive.clean();
+    drive.layer.force_pass();
+    while !drive.layer.cleaning.is_idle() {
+        drive.clean();
+    }
+    assert_eq!(drive.layer.counters.bands_cleaned, 1);
+}
+
+/// A pass has four bands, and has cleaned one, when a stream needs a fifth to be closed.
+#[test]
+fn a_band_that_a_stream_waits_for_comes_before_those_that_were_planned() {
+    let mut drive = with_twelve_dirty(CleaningOrder::Fifo, 4, |_| ());
+    drive.clean_all();
+    drive.stream(20, 100);
+    let open = drive.layer.closes_before(&drive.mechanics, drive.layer.bands.blocks(&drive.mechanics.geometry, 20).0);
+    let dirty = drive.layer.map.dirty_bands();
+    drive.layer.force_close(open);
+    drive.clean_all();
+    assert_eq!(drive.layer.map.dirty_bands(), dirty, "it was the one that is not dirty");
 }

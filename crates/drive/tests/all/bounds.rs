@@ -1,7 +1,9 @@
 //! How many, which first and how far: what a slip of one, or a wrong order, would break without any other sign.
 
 use crate::rig::{profile, Host};
-use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, Request, Verb};
+use drive::{
+    BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, QueueOrder, Request, Verb,
+};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -321,4 +323,34 @@ fn the_host_is_silent_from_its_answer_on() {
     assert_eq!(host.drive.truth().seeks, seeks, "not yet");
     host.pause(idle_ns);
     assert!(host.drive.truth().seeks > seeks, "its band is cleaned");
+}
+
+/// In which order the heads come to eight commands that lie to and fro over the drive, of which those in `writes` are durable writes.
+fn served(order: QueueOrder, writes: &[u32]) -> Vec<u32> {
+    let mut profile = profile("st12000vn0007");
+    profile.queue.order = order;
+    let mut drive = Drive::new(&profile, 1);
+    // They have all come when the heads are free.
+    drive.submit(0, Request { tag: 99, verb: Verb::Read, fua: false, offset_bytes: 6 << 40, bytes: MIB });
+    for (tag, place) in (0..).zip([0, 8, 1, 9, 2, 10, 3, 7]) {
+        let verb = if writes.contains(&tag) { Verb::Write } else { Verb::Read };
+        drive.submit(0, Request { tag, verb, fua: true, offset_bytes: place << 40, bytes: 4096 });
+    }
+    let mut done = Vec::<Completion>::new();
+    while done.len() < 9 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    done.iter().map(|completion| completion.tag).filter(|tag| *tag < 99).collect()
+}
+
+/// Where the order is that of arrival nobody is preferred for lying near; reads, one of which has just gone, and durable writes take
+/// turns, and both go in their order.
+#[test]
+fn in_the_order_of_arrival_the_way_does_not_count() {
+    assert_eq!(served(QueueOrder::Fifo, &[]), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_ne!(served(QueueOrder::Sptf, &[]), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let mixed = served(QueueOrder::Fifo, &[0, 1, 2]);
+    assert_eq!(mixed.iter().copied().filter(|tag| *tag > 2).collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
+    let turns: Vec<bool> = mixed.iter().map(|tag| *tag <= 2).collect();
+    assert_eq!(turns, [true, false, true, false, true, false, false, false], "{mixed:?}");
 }

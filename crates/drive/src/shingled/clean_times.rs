@@ -73,9 +73,14 @@ impl Alone {
 
     /// A stream writes so many blocks of a band from its beginning.
     fn stream(&mut self, band: u32, blocks: u64) {
-        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0;
+        self.stream_at(band, 0, blocks);
+    }
+
+    /// The same from within it; returns when that is done.
+    fn stream_at(&mut self, band: u32, inside: u64, blocks: u64) -> u64 {
+        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0 + inside;
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
-        self.layer.write_direct(&mut arm, self.now, first, first + blocks);
+        self.layer.write_direct(&mut arm, self.now, first, first + blocks).ends
     }
 
     /// The heads are over a track, and the first block of all comes under them.
@@ -444,4 +449,51 @@ fn a_band_that_a_stream_waits_for_comes_before_those_that_were_planned() {
     drive.layer.force_close(open);
     drive.clean_all();
     assert_eq!(drive.layer.map.dirty_bands(), dirty, "it was the one that is not dirty");
+}
+
+/// Band 0 is rewritten half a track at a time. What begins with the second half is collected with that.
+#[test]
+fn a_piece_is_collected_with_its_phase_only() {
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 10, 4);
+    drive.cache(0, 128, 4);
+    drive.rest_over(0);
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), [256, 256 + 32 + 8 + 50 + 4].map(f64::from));
+}
+
+/// Of the first half of track 3 the host gave up the beginning, and the rest is cached, together with some of the second half: there is
+/// nothing to read, and the heads collect at once, where they are already.
+#[test]
+fn a_phase_is_not_read_though_what_is_cached_goes_on_behind_it() {
+    let mut drive = Alone::new(&profile());
+    drive.trim(0, 0, 100);
+    drive.cache(0, 100, 40);
+    drive.rest_over(0);
+    assert_eq!(drive.clean(), Some(f64::from(50 + 40)));
+}
+
+/// Two streams are followed, and their bands are open. A third has the one closed that has been open longest, and whoever comes to an
+/// open band has that one closed.
+#[test]
+fn the_band_that_has_been_open_longest_makes_room_for_another() {
+    for (comes_to, closed) in [(7, 2), (5, 5), (2, 2)] {
+        let mut profile = profile();
+        profile.shingled.as_mut().unwrap().streams.tracked = 2;
+        let mut drive = Alone::new(&profile);
+        drive.stream(2, 100);
+        drive.stream(5, 100);
+        let first = drive.layer.bands.blocks(&drive.mechanics.geometry, comes_to).0 + 300;
+        assert!(drive.layer.must_close_before(&drive.mechanics, first));
+        assert_eq!(drive.layer.closes_before(&drive.mechanics, first).band, closed);
+    }
+}
+
+/// The merging of the track in whose middle a stream enters a band is work of the heads, too. They rest from its end on.
+#[test]
+fn heads_rest_once_the_first_track_of_a_stream_is_merged() {
+    let mut drive = Alone::new(&profile());
+    for (inside, blocks) in [(100, 50), (150, 50)] {
+        let ends = drive.stream_at(3, inside, blocks);
+        assert_eq!(drive.head.rested_at, ends);
+    }
 }

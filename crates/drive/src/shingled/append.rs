@@ -275,4 +275,17 @@ mod tests {
         assert!(((whole_ends - bare_ends) as f64 - TURN as f64 * share).abs() < 2.0, "{bare_ends} and {whole_ends}");
         assert_eq!((bare.0, whole.0), (1, whole.1 - 1));
     }
+
+    /// Of eight tracks each packet takes one, though its data is a block.
+    #[test]
+    fn there_is_room_for_as_many_packets_as_their_space_leaves() {
+        let (mechanics, _) = with(|_| ());
+        let track_bytes = mechanics.geometry.place(0).track_blocks.get() * BLOCK_BYTES;
+        let (mechanics, mut layer) = with(|cache| {
+            (cache.packet_bytes, cache.packet_tracks, cache.bytes) = (BLOCK_BYTES, 1.0, 8 * track_bytes);
+        });
+        assert_eq!(layer.room_packets(0), 8);
+        append(&mechanics, &mut layer, 1, 1);
+        assert_eq!(layer.room_packets(0), 7);
+    }
 }

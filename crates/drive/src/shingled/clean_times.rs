@@ -10,7 +10,9 @@ use super::{Extent, Shingled};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics};
-use crate::profile::{CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, FlashProfile, Profile, SeekCurve};
+use crate::profile::{
+    CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, EntryCounts, FlashProfile, Profile, SeekCurve,
+};
 use crate::shingled::reserved_bytes;
 use crate::truth::Truth;
 
@@ -244,6 +246,23 @@ fn lazy_cleaning_ends_with_the_pass_that_comes_to_the_low_mark() {
         assert_eq!(drive.layer.cleans_after(), None, "{bands_per_pass} a pass");
         drive.cache(30, 0, 4);
         assert!(drive.layer.cleans_after().is_some());
+    }
+}
+
+/// Where packets are limited beside entries, the cache is as full as either says: twelve packets are more than four ninths of 26, not
+/// of 27.
+#[test]
+fn packets_count_for_how_full_the_cache_is() {
+    for (packets, begins) in [(26, true), (27, false)] {
+        let mut profile = profile();
+        let shingled = profile.shingled.as_mut().unwrap();
+        (shingled.cache.entry_counts, shingled.cache.packets) = (EntryCounts::Write, Some(packets));
+        let cleaning = &mut shingled.cleaning;
+        (cleaning.when, cleaning.high_mark, cleaning.low_mark) = (CleaningWhen::Lazy, 4.0 / 9.0, 0.1);
+        cleaning.rest_s = 0.0;
+        let mut drive = Alone::new(&profile);
+        (0..12).for_each(|band| drive.cache(band, 0, 4));
+        assert_eq!(drive.layer.cleans_after().is_some(), begins, "of {packets}");
     }
 }
 

@@ -208,6 +208,31 @@ fn the_heads_read_ahead_as_far_as_the_profile_says() {
     }
 }
 
+/// A read right behind what is read ahead goes on with that, so all between is in DRAM; of what a stream has read no more is kept
+/// than is read ahead.
+#[test]
+fn a_stream_is_kept_without_gaps_and_no_longer_than_the_heads_read_ahead() {
+    let mut profile = profile("st12000vn0007");
+    let ahead_bytes = MIB;
+    profile.dram.read_ahead_bytes = ahead_bytes;
+    let hits = |bytes: u64, reads: &[u64]| {
+        let mut host = Host::new(&profile);
+        reads.iter().for_each(|offset_bytes| _ = host.ask(Verb::Read, *offset_bytes, bytes, false));
+        host.drive.truth().dram_read_hits
+    };
+    let behind = 4096 + ahead_bytes;
+    for between in (4096..behind).step_by(16 * 4096) {
+        assert_eq!(hits(4096, &[0, behind, between]) - hits(4096, &[0, behind]), 1, "{between}");
+    }
+    // Of which the platters take longer to pass than a host to ask.
+    let bytes = ahead_bytes / 4;
+    let stream: Vec<u64> = (0..64).map(|index| index * bytes).collect();
+    for (back, kept) in [(1, 1), (4, 1), (5, 0), (63, 0)] {
+        let with_one_more = [stream.as_slice(), &[(63 - back) * bytes]].concat();
+        assert_eq!(hits(bytes, &with_one_more) - hits(bytes, &stream), kept, "{back} back");
+    }
+}
+
 #[test]
 fn as_many_ranges_are_kept_for_reading_as_there_are_segments() {
     let mut profile = profile("st12000vn0007");
@@ -268,6 +293,22 @@ fn dram_is_written_out_in_silence_or_when_it_is_half_full() {
     assert_eq!((seeks(S / 5, 2), seeks(2 * S / 5, 31)), (0, 0), "neither silent for long, nor half full");
     assert_eq!(seeks(S, 2), 2);
     assert!(seeks(S / 5, 36) > 0);
+}
+
+/// So it is where the extents are half as many as DRAM has segments.
+#[test]
+fn dram_is_written_out_when_half_of_its_segments_are_taken() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.destage_idle_ms, profile.dram.write_bytes, profile.dram.write_segments) = (1e6, 1 << 30, 32);
+    let seeks = |written: u64| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, 0, 4096, false);
+        let before = host.drive.truth().seeks;
+        (0..written).for_each(|place| _ = host.ask(Verb::Write, (1 + place) << 30, 4096, false));
+        host.pause(S);
+        host.drive.truth().seeks - before
+    };
+    assert_eq!([15, 16, 17].map(seeks), [0, 1, 2], "down to fifteen");
 }
 
 /// What is on its way to the platters takes room as well, until it is there.

@@ -311,6 +311,17 @@ fn dram_is_written_out_when_half_of_its_segments_are_taken() {
     assert_eq!([15, 16, 17].map(seeks), [0, 1, 2], "down to fifteen");
 }
 
+/// What DRAM holds rests there for long, but not when somebody waits for its room, be that little.
+#[test]
+fn dram_is_emptied_for_a_write_that_needs_all_of_it() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.destage_idle_ms, profile.dram.write_bytes, profile.dram.write_segments) = (1e6, 64 * MIB, 32);
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, 0, 4096, false);
+    let took_ns = host.ask(Verb::Write, 1 << 30, 64 * MIB, false);
+    assert!(took_ns < S, "{took_ns} ns");
+}
+
 /// What is on its way to the platters takes room as well, until it is there.
 #[test]
 fn no_more_waits_for_the_platters_than_dram_holds() {

@@ -154,7 +154,8 @@ fn the_power_fails_as_often_as_its_schedule_says() {
         assert_eq!(ask(&mut device, S * 3 / 2 + window, Verb::Read, 0).status, Status::Gone);
         assert_eq!(ask(&mut device, 2 * S + window, Verb::Read, 0).status, Status::Good);
     }
-    let lost = [0, 10, 20].map(|s| Lost { at_ns: (s + 1) * S, ranges: vec![s * 4096..(s + 1) * 4096] });
+    let lost =
+        [0, 10, 20].map(|s| Lost { at_ns: (s + 1) * S, ranges: std::iter::once(s * 4096..(s + 1) * 4096).collect() });
     assert_eq!(device.losses(), lost);
 }
 

@@ -360,3 +360,55 @@ fn a_physical_sector_is_read_once_whatever_dram_holds_of_it() {
     let (beside_ns, within_ns) = (took_ns((1 << 30) + 4096), took_ns(1 << 30));
     assert!((beside_ns as f64 - within_ns as f64 - sector_ns).abs() < 0.2 * sector_ns, "{beside_ns} and {within_ns}");
 }
+
+/// DRAM is full of what lies far away, a write waits for room, and reads come all the time, of which each lies nearer.
+#[test]
+fn who_waits_for_room_does_not_starve_behind_what_is_nearer() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_segments, profile.dram.destage_idle_ms) = (16, 1e6);
+    let starvation_ns = (profile.queue.starvation_ms * 1e6) as u64;
+    let (mut drive, mut offsets) = (Drive::new(&profile, 1), sim::stream(4, "offsets"));
+    let request = |tag, verb, offset_bytes| Request { tag, verb, fua: false, offset_bytes, bytes: 4096 };
+    let mut read = |tag| request(tag, Verb::Read, offsets.below(1 << 18) * 4096);
+    // So many are written out at once that DRAM is no more than half full.
+    (1..16).for_each(|tag| drive.submit(0, read(tag)));
+    (100..117).for_each(|tag| drive.submit(0, request(tag, Verb::Write, u64::from(tag) * (1 << 36))));
+    let mut done: Vec<Completion> = Vec::new();
+    let (mut others, mut now_ns) = (0, 0);
+    while done.iter().all(|one| one.tag != 116) {
+        let reads = done.drain(..).filter(|one| one.tag < 100);
+        reads.for_each(|one| {
+            others += 1;
+            drive.submit(now_ns, read(one.tag));
+        });
+        now_ns = drive.next_event_ns().unwrap();
+        assert!(now_ns < starvation_ns + 100_000_000, "{others} others went before it");
+        drive.advance(now_ns, &mut done);
+    }
+    assert!(now_ns > starvation_ns && others > 100, "{now_ns} ns, {others} others");
+}
+
+/// A durable write is on its way to the platters, when another grows together with what lies beside it and has been in DRAM for longer.
+/// All of that is as old as its oldest part, so the durable write waits for it, and it goes.
+#[test]
+fn what_a_durable_write_waits_for_goes_also_where_it_has_grown_meanwhile() {
+    let mut profile = profile("st12000vn0007");
+    profile.dram.destage_idle_ms = 1e6;
+    let mut drive = Drive::new(&profile, 1);
+    let write = |tag, fua, block: u64, blocks: u64| Request {
+        tag,
+        verb: Verb::Write,
+        fua,
+        offset_bytes: (1 << 40) + block * 4096,
+        bytes: blocks * 4096,
+    };
+    drive.submit(0, write(0, false, 2, 1));
+    drive.submit(0, write(1, true, 0, 1));
+    let mut done = Vec::<Completion>::new();
+    drive.advance(S / 1000, &mut done);
+    drive.submit(S / 1000, write(2, false, 0, 3));
+    while done.len() < 3 {
+        drive.advance(drive.next_event_ns().expect("the durable write is answered some time"), &mut done);
+    }
+    assert_eq!((done[2].tag, drive.truth().dram_dirty_bytes), (1, 0));
+}

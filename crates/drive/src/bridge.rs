@@ -109,6 +109,19 @@ mod tests {
     use super::*;
     use crate::request::Verb;
 
+    fn commands(is_valid: bool) -> Vec<(u64, u64)> {
+        let mut bridge = Bridge::new(&BridgeProfile { bridge_us: 0.0, max_transfer_bytes: 4096, bridge_queue: 8 }, 8);
+        let (offset_bytes, bytes) = (20_480, 10_240);
+        bridge.take(Request { tag: 7, verb: Verb::Write, fua: false, offset_bytes, bytes }, is_valid);
+        std::iter::from_fn(|| bridge.pass_on()).map(|command| (command.offset_bytes, command.bytes)).collect()
+    }
+
+    #[test]
+    fn a_request_is_passed_on_in_pieces_one_behind_the_other() {
+        assert_eq!(commands(true), [(20_480, 4096), (24_576, 4096), (28_672, 2048)]);
+        assert_eq!(commands(false), [(20_480, 10_240)], "what is to be refused in one");
+    }
+
     /// Of three commands two fail, whichever comes back first.
     #[test]
     fn a_request_ends_as_the_first_of_its_commands_that_was_not_good() {

@@ -468,4 +468,45 @@ mod tests {
         assert_eq!((buffer.get(0).range, buffer.get(0).about.writes), (Range { start: 0, end: 20 }, 2));
         assert_eq!(buffer.get(0).about.sequence, 1, "a flush waits for the oldest all the same");
     }
+
+    /// Whether it overlaps or only touches, before or behind.
+    #[test]
+    fn what_grows_together_came_with_its_first_part_and_is_wanted_if_any_of_it_is() {
+        for (wanted, (start, end)) in [false, true]
+            .into_iter()
+            .flat_map(|wanted| [(0, 8), (4, 12), (8, 16), (16, 24)].map(|range| (wanted, range)))
+        {
+            for (first, then) in [(70, 90), (90, 70)] {
+                let mut buffer = WriteBuffer::with_segments(8, 1000);
+                buffer.add(Range { start: 8, end: 16 }, &Dirty { arrived: first, wanted, ..about(1) }, 0, |_| true);
+                buffer.add(Range { start, end }, &Dirty { arrived: then, ..about(2) }, 0, |_| true);
+                assert_eq!(buffer.segments(), 1);
+                assert_eq!((buffer.about(0).arrived, buffer.about(0).wanted), (70, wanted), "{start}..{end}");
+            }
+        }
+    }
+
+    /// The first goes, and the last takes over its index.
+    #[test]
+    fn of_extents_as_old_the_one_with_the_least_index_goes_first() {
+        let mut buffer = WriteBuffer::with_segments(8, 1000);
+        for (start, sequence) in [(0, 1), (100, 2), (200, 2)] {
+            buffer.add(Range { start, end: start + 8 }, &about(sequence), 0, |_| true);
+        }
+        let (first, _) = buffer.take(0, u64::MAX >> 1);
+        assert_eq!((first.range.start, buffer.ranges()[0].start), (0, 200));
+        assert_eq!(buffer.oldest(u64::MAX, |_| true), Some(0));
+    }
+
+    /// Between sectors 8 and 16 lies a write, and others before and behind it. They become one but for where bands meet.
+    #[test]
+    fn extents_do_not_grow_over_a_seam() {
+        for (seam, extents) in [(8, 2), (16, 2), (0, 1), (12, 1), (24, 1)] {
+            let mut buffer = WriteBuffer::with_segments(8, 1000);
+            for (start, end) in [(0, 8), (16, 24), (8, 16)] {
+                buffer.add(Range { start, end }, &about(1), 0, |sector| sector != seam);
+            }
+            assert_eq!(buffer.segments(), extents, "bands meet at {seam}");
+        }
+    }
 }

@@ -430,6 +430,27 @@ mod tests {
         assert_eq!((arm.truth.unparks, arm.truth.spin_ups), (1, 0));
         arm.transfer(unparked.ends + 2 * rest + 1, 0, 8, Way::Read);
         assert_eq!((arm.truth.unparks, arm.truth.spin_ups), (2, 1));
+        assert_eq!(arm.truth.seeks, 0, "all of it lies in one cylinder");
+    }
+
+    /// Who looks for the nearest leaves out what lies beyond the arm's reach: nothing to which it gets sooner, even by a tick.
+    #[test]
+    fn what_the_arm_gets_to_lies_within_its_reach() {
+        let (mechanics, _) = mechanics(None);
+        let last = mechanics.geometry.cylinders() - 1;
+        let heads = mechanics.geometry.tracks() / mechanics.geometry.cylinders();
+        for (at, way) in [(0, Way::Read), (last / 3, Way::Read), (last / 3, Way::Write), (last, Way::Write)] {
+            let head = mechanics.head_at(mechanics.geometry.first_block(at * heads) + 1, 0);
+            let departure = mechanics.departure(&head, 0, way);
+            for distance in (1..100).chain((100..last).step_by(997)).chain([last]) {
+                let there = [at.checked_sub(distance), Some(at + distance).filter(|cylinder| *cylinder <= last)];
+                for cylinder in there.into_iter().flatten() {
+                    let ticks = departure.ticks_to(cylinder * heads, cylinder);
+                    let (first, end) = departure.cylinders_within(ticks + 1);
+                    assert!((first..=end).contains(&cylinder), "from {at} to {cylinder}: only {first} to {end}");
+                }
+            }
+        }
     }
 
     #[test]

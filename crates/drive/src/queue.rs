@@ -122,3 +122,40 @@ impl Candidate {
         rank(self) <= rank(other)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::geometry::Geometry;
+    use crate::profile::Profile;
+
+    fn waiting(tag: u32, arrived: u64) -> Waiting {
+        Waiting { tag, arrived, range: Range { start: 0, end: 8 }, spot: Spot::default() }
+    }
+
+    #[test]
+    fn of_those_that_came_together_the_least_tag_goes_first() {
+        let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        let clock = Clock::new(profile.geometry.rpm);
+        let mechanics = Mechanics::new(&profile.mechanics, Geometry::new(&profile.geometry, 0), &clock);
+        let mut queue = CommandQueue::new(8, mechanics.geometry.cylinders(), QueueOrder::Fifo, 1000);
+        for (tag, arrived) in [(7, 20), (5, 20), (9, 10), (6, 20), (8, 10)] {
+            queue.push(waiting(tag, arrived));
+        }
+        let head = mechanics.head_at(1, 0);
+        let tags = [(); 5].map(|()| {
+            let next = queue.choose(&mechanics, &head, 100, u64::MAX).unwrap();
+            queue.take(next.index).tag
+        });
+        assert_eq!(tags, [8, 9, 5, 6, 7]);
+    }
+
+    #[test]
+    fn who_comes_at_a_tick_has_come_by_then_and_starves_after_so_many_more() {
+        let mut queue = CommandQueue::new(8, 100, QueueOrder::Sptf, 1000);
+        queue.push(waiting(0, 20));
+        assert!(queue.on_its_way(19).is_some() && queue.on_its_way(20).is_none());
+        assert!(!queue.has_starving(1020) && queue.has_starving(1021));
+    }
+}

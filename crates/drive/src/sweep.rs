@@ -235,4 +235,25 @@ mod tests {
             prop_assert_eq!(found.map(|(side, index, reach)| (reach, side, index)), least);
         }
     }
+
+    /// The longest way there is, a write's from one edge to the other, and the platters have just passed: it is found all the same, also
+    /// where no read waits.
+    #[test]
+    fn the_farthest_write_is_found_at_any_angle() {
+        let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        let clock = Clock::new(profile.geometry.rpm);
+        let mechanics = Mechanics::new(&profile.mechanics, Geometry::new(&profile.geometry, 0), &clock);
+        let cylinders = mechanics.geometry.cylinders();
+        let spot = mechanics.spot(mechanics.geometry.blocks() - 1);
+        let (reads, mut writes) = (Sweep::with_capacity(1, cylinders), Sweep::with_capacity(1, cylinders));
+        writes.insert(spot, 0);
+        for now in (0..256).map(|angle| angle * TURN / 256) {
+            let head = mechanics.head_at(1, now);
+            let departures = [Way::Read, Way::Write].map(|way| mechanics.departure(&head, now, way));
+            let sides = [(&reads, &departures[0]), (&writes, &departures[1])]
+                .map(|(sweep, departure)| Side { sweep, departure });
+            let found = nearest_of(sides, now, u64::MAX, |_, _, _| true);
+            assert_eq!(found, Some((1, 0, departures[1].reach(now, &spot))), "at {now}");
+        }
+    }
 }

@@ -184,3 +184,108 @@ impl Shingled {
         self.rules.journal_ticks
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::clock::TURN;
+    use crate::geometry::Geometry;
+    use crate::mechanics::{Head, Mechanics};
+    use crate::profile::{CacheProfile, Profile};
+    use crate::shingled::reserved_bytes;
+    use crate::truth::Truth;
+
+    /// A drive whose packets hold so many writes and blocks, and whose map counts writes.
+    fn layer(packet_writes: u64, packet_blocks: u64) -> (Mechanics, Shingled) {
+        with(|cache| (cache.packet_writes, cache.packet_bytes) = (packet_writes, packet_blocks * BLOCK_BYTES))
+    }
+
+    fn with(change: impl Fn(&mut CacheProfile)) -> (Mechanics, Shingled) {
+        let mut profile = Profile::parse(include_str!("../../../../drives/wd40efax.toml")).unwrap();
+        let cache = &mut profile.shingled.as_mut().unwrap().cache;
+        cache.entry_counts = EntryCounts::Write;
+        change(cache);
+        let clock = Clock::new(profile.rpm());
+        let geometry = Geometry::new(&profile.geometry, reserved_bytes(&profile));
+        let layer = Shingled::new(profile.shingled.as_ref().unwrap(), &geometry, &clock);
+        (Mechanics::new(&profile.mechanics, geometry, &clock), layer)
+    }
+
+    /// How many packets so many extents become, of two blocks and one write each.
+    fn packets(packet_writes: u64, packet_blocks: u64, extents: u64) -> u64 {
+        let (mechanics, mut layer) = layer(packet_writes, packet_blocks);
+        let (mut head, mut truth) = (mechanics.head_at(1, 0), Truth::default());
+        let mut arm = Arm { mechanics: &mechanics, head: &mut head, truth: &mut truth };
+        let first = layer.first_band_block();
+        let extent = |at: u64| Extent { band: 0, inside: at as u32, first: first + at, end: first + at + 2, writes: 1 };
+        layer.append(&mut arm, 0, &(0..extents).map(|index| extent(4 * index)).collect::<Vec<_>>());
+        layer.counters.cache_appends
+    }
+
+    #[test]
+    fn a_packet_is_full_of_writes_or_of_blocks() {
+        assert_eq!([1, 5, 6, 10, 11].map(|extents| packets(5, 1024, extents)), [1, 1, 2, 2, 3], "of five writes");
+        assert_eq!([1, 5, 6, 10, 11].map(|extents| packets(1024, 10, extents)), [1, 1, 2, 2, 3], "of ten blocks");
+    }
+
+    /// However an extent is cut, its packets are no more than its writes fill.
+    #[test]
+    fn an_extent_takes_no_more_packets_than_its_writes_need() {
+        let (_, layer) = layer(4, 1 << 20);
+        for (writes, blocks) in (1..40).flat_map(|writes| (writes..80).map(move |blocks| (writes, blocks))) {
+            let sectors = blocks * BLOCK_SECTORS;
+            let packet = layer.packet_sectors(sectors, writes);
+            let packets = sectors.div_ceil(packet);
+            assert!(
+                packet % BLOCK_SECTORS == 0 && packets <= writes.div_ceil(4),
+                "{blocks} blocks of {writes}: {packets}"
+            );
+        }
+    }
+
+    /// One extent of so many writes at the beginning of a band; returns when it has been appended.
+    fn append(mechanics: &Mechanics, layer: &mut Shingled, blocks: u64, writes: u64) -> (u64, Head) {
+        let (mut head, mut truth) = (mechanics.head_at(1, 0), Truth::default());
+        let mut arm = Arm { mechanics, head: &mut head, truth: &mut truth };
+        let first = layer.first_band_block();
+        let ends = layer.append(&mut arm, 0, &[Extent { band: 0, inside: 0, first, end: first + blocks, writes }]);
+        (ends, head)
+    }
+
+    #[test]
+    fn an_extent_takes_an_entry_for_each_of_its_writes_and_no_more_than_a_packet_has() {
+        for (writes, entries) in [(1, 1), (3, 3), (5, 5), (7, 5)] {
+            let (mechanics, mut layer) = layer(5, 1024);
+            append(&mechanics, &mut layer, 8, writes);
+            assert_eq!(layer.truth(Truth::default()).cached_entries, entries, "of {writes} writes");
+        }
+    }
+
+    /// A packet that has a whole track passes for a turn, however little it holds; then the heads are over its end.
+    #[test]
+    fn the_heads_pass_over_all_the_space_of_a_packet() {
+        let track = |mechanics: &Mechanics| mechanics.geometry.place(0).track_blocks.get();
+        let [(bare_ends, bare), (whole_ends, whole)] = [0.0, 1.0].map(|tracks| {
+            let (mechanics, mut layer) = with(|cache| cache.packet_tracks = tracks);
+            let (ends, head) = append(&mechanics, &mut layer, 2, 1);
+            (ends, (head.place.block, track(&mechanics)))
+        });
+        let share = 1.0 - 2.0 / whole.1 as f64;
+        assert!(((whole_ends - bare_ends) as f64 - TURN as f64 * share).abs() < 2.0, "{bare_ends} and {whole_ends}");
+        assert_eq!((bare.0, whole.0), (1, whole.1 - 1));
+    }
+
+    /// Of eight tracks each packet takes one, though its data is a block.
+    #[test]
+    fn there_is_room_for_as_many_packets_as_their_space_leaves() {
+        let (mechanics, _) = with(|_| ());
+        let track_bytes = mechanics.geometry.place(0).track_blocks.get() * BLOCK_BYTES;
+        let (mechanics, mut layer) = with(|cache| {
+            (cache.packet_bytes, cache.packet_tracks, cache.bytes) = (BLOCK_BYTES, 1.0, 8 * track_bytes);
+        });
+        assert_eq!(layer.room_packets(0), 8);
+        append(&mechanics, &mut layer, 1, 1);
+        assert_eq!(layer.room_packets(0), 7);
+    }
+}

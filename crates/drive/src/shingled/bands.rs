@@ -274,6 +274,19 @@ mod tests {
         assert_eq!(home, bands.end_block());
     }
 
+    /// Bands of seven tracks from track 3 on: 3 to 9, 10 to 16, 17 to 23, and so on.
+    #[test]
+    fn only_whole_bands_lie_between_two_tracks() {
+        let geometry = geometry();
+        let bands = Bands::new(&geometry, 3, geometry.tracks(), 7);
+        for (tracks, within) in
+            [(0..17, 0..2), (3..17, 0..2), (4..24, 1..3), (10..23, 1..2), (4..16, 1..1), (0..3, 0..0)]
+        {
+            assert_eq!(bands.within(&tracks), within, "{tracks:?}");
+        }
+        assert_eq!([0, 1, 2].map(|band| bands.middle_track(band)), [6, 13, 20]);
+    }
+
     #[test]
     fn the_spare_place_that_has_been_free_longest_comes_first() {
         let geometry = geometry();

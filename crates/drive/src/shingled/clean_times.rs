@@ -10,7 +10,9 @@ use super::{Extent, Shingled};
 use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics};
-use crate::profile::{CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, Profile, SeekCurve};
+use crate::profile::{
+    CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, EntryCounts, FlashProfile, Profile, SeekCurve,
+};
 use crate::shingled::reserved_bytes;
 use crate::truth::Truth;
 
@@ -73,9 +75,14 @@ impl Alone {
 
     /// A stream writes so many blocks of a band from its beginning.
     fn stream(&mut self, band: u32, blocks: u64) {
-        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0;
+        self.stream_at(band, 0, blocks);
+    }
+
+    /// The same from within it; returns when that is done.
+    fn stream_at(&mut self, band: u32, inside: u64, blocks: u64) -> u64 {
+        let first = self.layer.bands.blocks(&self.mechanics.geometry, band).0 + inside;
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
-        self.layer.write_direct(&mut arm, self.now, first, first + blocks);
+        self.layer.write_direct(&mut arm, self.now, first, first + blocks).ends
     }
 
     /// The heads are over a track, and the first block of all comes under them.
@@ -242,6 +249,23 @@ fn lazy_cleaning_ends_with_the_pass_that_comes_to_the_low_mark() {
     }
 }
 
+/// Where packets are limited beside entries, the cache is as full as either says: twelve packets are more than four ninths of 26, not
+/// of 27.
+#[test]
+fn packets_count_for_how_full_the_cache_is() {
+    for (packets, begins) in [(26, true), (27, false)] {
+        let mut profile = profile();
+        let shingled = profile.shingled.as_mut().unwrap();
+        (shingled.cache.entry_counts, shingled.cache.packets) = (EntryCounts::Write, Some(packets));
+        let cleaning = &mut shingled.cleaning;
+        (cleaning.when, cleaning.high_mark, cleaning.low_mark) = (CleaningWhen::Lazy, 4.0 / 9.0, 0.1);
+        cleaning.rest_s = 0.0;
+        let mut drive = Alone::new(&profile);
+        (0..12).for_each(|band| drive.cache(band, 0, 4));
+        assert_eq!(drive.layer.cleans_after().is_some(), begins, "of {packets}");
+    }
+}
+
 /// The cache has two places: the outer is tracks 0 and 1, the other, before track 38, has its log on track 36, which begins
 /// at 192, and merges on track 37 of the same cylinder, which begins at 224. Band 19 is tracks 38, which begins at 32, and 39.
 #[test]
@@ -319,4 +343,176 @@ fn a_band_that_a_stream_left_is_rewritten_from_there_also_when_the_power_fails_m
         2016 + 256,
     ];
     assert_eq!(drive.clean_all(), expected.map(f64::from));
+}
+
+/// A piece that takes seven turns and four parts to collect: after six others get their turn. If nobody comes, the heads are still
+/// over the log.
+#[test]
+fn collecting_makes_way_for_others_after_six_turns() {
+    let mut profile = profile();
+    profile.shingled.as_mut().unwrap().cleaning.collect_turns = 7.0;
+    let mut drive = Alone::new(&profile);
+    drive.cache(0, 10, 4);
+    drive.rest_over(0);
+    let first = 256 + 32 + 8 + 6 * 256;
+    assert_eq!([(); 3].map(|()| drive.clean().unwrap()), [256, first, first + 256 + 4].map(f64::from));
+}
+
+/// Twelve of 24 entries are a half: once there was no room little silence is enough down to that and no further.
+#[test]
+fn little_silence_is_enough_above_the_fill_down_to_which_it_is_so() {
+    for (full_until, silence_ms) in [(0.49, 20.0), (0.5, 3000.0), (0.51, 3000.0)] {
+        let mut drive = with_twelve_dirty(CleaningOrder::Fifo, 1, |cleaning| {
+            (cleaning.idle_ms, cleaning.full_idle_ms, cleaning.full_until) = (3000.0, 20.0, full_until);
+        });
+        drive.layer.press();
+        assert_eq!(drive.layer.cleans_after(), Some(Clock::new(6000.0).span(silence_ms * 1e6)), "{full_until}");
+    }
+}
+
+/// With the append that follows there are thirteen of 26 entries: the host is rationed above the fill at which that ends.
+#[test]
+fn rationing_ends_at_its_fill() {
+    for (ration_until, rationed) in [(0.49, true), (0.5, false), (0.51, false)] {
+        let mut profile = profile();
+        let shingled = profile.shingled.as_mut().unwrap();
+        shingled.cache.entries = 26;
+        let cleaning = &mut shingled.cleaning;
+        (cleaning.ration_appends, cleaning.ration_until, cleaning.ration_bands) = (1, ration_until, 0);
+        let mut drive = Alone::new(&profile);
+        (0..12).for_each(|band| drive.cache(band, 0, 4));
+        drive.layer.press();
+        drive.cache(12, 0, 4);
+        assert_eq!(drive.layer.ration_is_spent(drive.now), rationed, "{ration_until}");
+    }
+}
+
+/// The same place of the cache as above, and a piece that takes seven turns and four parts to collect. Between the first six and the
+/// rest the host gives up half of it: what is put aside is what the cache does not hold by then.
+#[test]
+fn what_is_put_aside_is_judged_when_all_is_collected() {
+    let mut profile = profile();
+    let shingled = profile.shingled.as_mut().unwrap();
+    shingled.cache.place = CachePlace::Spread { regions: 2 };
+    (shingled.cleaning.merge_on_disk, shingled.cleaning.collect_turns) = (true, 7.0);
+    let mut drive = Alone::new(&profile);
+    drive.cache(19, 10, 4);
+    drive.rest_over(36);
+    let collected = 160 + 32 + 8 + 6 * 256;
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), [160, collected].map(f64::from));
+    drive.trim(19, 10, 2);
+    let expected = [
+        // The heads are there.
+        collected + 256 + 4,
+        // A switch of heads and settling until 2020 miss the place at 2016; it comes at 2272.
+        2272 + 126,
+    ];
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), expected.map(f64::from));
+}
+
+/// In flash a piece takes ten parts and one for each block. Nothing is reserved for merging, so bands begin behind track 0: band 0 on
+/// track 1, of the same cylinder, which begins at 32.
+#[test]
+fn in_flash_each_piece_costs_its_command() {
+    let mut profile = profile();
+    let part_us = 10_000.0 / 256.0;
+    let flash = FlashProfile { flash_read_us: 10.0 * part_us, flash_write_us: 0.0, flash_rate_mb_s: 4096.0 / part_us };
+    profile.shingled.as_mut().unwrap().cache.place = CachePlace::Flash(flash);
+    let mut drive = Alone::new(&profile);
+    for (inside, blocks) in [(10, 4), (30, 4), (50, 8)] {
+        drive.cache(0, inside, blocks);
+    }
+    drive.rest_over(0);
+    // Half of the track is read after a switch of heads.
+    let ends = [drive.clean(), drive.clean()].map(Option::unwrap);
+    assert_eq!(ends[0], 32.0 + 128.0);
+    assert!((ends[1] - ends[0] - (3.0 * 10.0 + 16.0)).abs() < 0.01, "{ends:?}");
+}
+
+/// A stream leaves band 0 in the middle of track 3, and behind it, on track 4, something is cached. A pass that makes room in that band
+/// rewrites it from track 3 on, which comes at 128: what lay behind the stream is gone.
+#[test]
+fn a_band_that_is_open_is_rewritten_from_where_it_is_open_whatever_is_dirty_behind() {
+    let mut drive = Alone::new(&profile());
+    drive.stream(0, 100);
+    drive.cache(0, 300, 4);
+    drive.rest_over(0);
+    drive.layer.force_pass();
+    assert_eq!(drive.clean(), Some(f64::from(128 + 128)));
+}
+
+/// A pass has band 0 alone, which a stream left and which is dirty as well. It is over when that band is home, also where it does not
+/// give way any more: others have to be asked for again.
+#[test]
+fn a_band_that_is_open_and_dirty_is_planned_once() {
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 300, 4);
+    drive.cache(1, 0, 4);
+    drive.stream(0, 100);
+    drive.clean();
+    drive.layer.force_pass();
+    while !drive.layer.cleaning.is_idle() {
+        drive.clean();
+    }
+    assert_eq!(drive.layer.counters.bands_cleaned, 1);
+}
+
+/// A pass has four bands, and has cleaned one, when a stream needs a fifth to be closed.
+#[test]
+fn a_band_that_a_stream_waits_for_comes_before_those_that_were_planned() {
+    let mut drive = with_twelve_dirty(CleaningOrder::Fifo, 4, |_| ());
+    drive.clean_all();
+    drive.stream(20, 100);
+    let open = drive.layer.closes_before(&drive.mechanics, drive.layer.bands.blocks(&drive.mechanics.geometry, 20).0);
+    let dirty = drive.layer.map.dirty_bands();
+    drive.layer.force_close(open);
+    drive.clean_all();
+    assert_eq!(drive.layer.map.dirty_bands(), dirty, "it was the one that is not dirty");
+}
+
+/// Band 0 is rewritten half a track at a time. What begins with the second half is collected with that.
+#[test]
+fn a_piece_is_collected_with_its_phase_only() {
+    let mut drive = Alone::new(&profile());
+    drive.cache(0, 10, 4);
+    drive.cache(0, 128, 4);
+    drive.rest_over(0);
+    assert_eq!([(); 2].map(|()| drive.clean().unwrap()), [256, 256 + 32 + 8 + 50 + 4].map(f64::from));
+}
+
+/// Of the first half of track 3 the host gave up the beginning, and the rest is cached, together with some of the second half: there is
+/// nothing to read, and the heads collect at once, where they are already.
+#[test]
+fn a_phase_is_not_read_though_what_is_cached_goes_on_behind_it() {
+    let mut drive = Alone::new(&profile());
+    drive.trim(0, 0, 100);
+    drive.cache(0, 100, 40);
+    drive.rest_over(0);
+    assert_eq!(drive.clean(), Some(f64::from(50 + 40)));
+}
+
+/// Two streams are followed, and their bands are open. A third has the one closed that has been open longest, and whoever comes to an
+/// open band has that one closed.
+#[test]
+fn the_band_that_has_been_open_longest_makes_room_for_another() {
+    for (comes_to, closed) in [(7, 2), (5, 5), (2, 2)] {
+        let mut profile = profile();
+        profile.shingled.as_mut().unwrap().streams.tracked = 2;
+        let mut drive = Alone::new(&profile);
+        drive.stream(2, 100);
+        drive.stream(5, 100);
+        let first = drive.layer.bands.blocks(&drive.mechanics.geometry, comes_to).0 + 300;
+        assert!(drive.layer.must_close_before(&drive.mechanics, first));
+        assert_eq!(drive.layer.closes_before(&drive.mechanics, first).band, closed);
+    }
+}
+
+/// The merging of the track in whose middle a stream enters a band is work of the heads, too. They rest from its end on.
+#[test]
+fn heads_rest_once_the_first_track_of_a_stream_is_merged() {
+    let mut drive = Alone::new(&profile());
+    for (inside, blocks) in [(100, 50), (150, 50)] {
+        let ends = drive.stream_at(3, inside, blocks);
+        assert_eq!(drive.head.rested_at, ends);
+    }
 }

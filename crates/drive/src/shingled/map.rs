@@ -284,7 +284,7 @@ mod tests {
     fn apply(map: &mut Map, reference: &mut [RangeMap<u32, i64>], step: &Step, next: &mut u32, order: &mut Vec<u32>) {
         match *step {
             Step::Insert { band, start, blocks } => {
-                map.insert(band, Piece { start, blocks, at: *next, packet: *next, entries: 1 });
+                map.insert(band, Piece { start, blocks, at: *next, packet: *next, entries: 1 + start % 3 });
                 reference[band as usize].insert(start..start + blocks, i64::from(*next) - i64::from(start));
                 *next += blocks;
                 if !order.contains(&band) {
@@ -304,22 +304,26 @@ mod tests {
         order.retain(|band| !reference[*band as usize].is_empty());
     }
 
+    /// Whether the packets' numbers wrap around meanwhile or not.
     #[test]
     fn a_band_whose_cleaning_rested_keeps_its_place_by_age() {
-        let mut map = Map::new(4, 64);
-        let piece = |packet: u32| Piece { start: packet, blocks: 1, at: packet, packet, entries: 1 };
-        map.insert(0, piece(1));
-        // Its cleaning began with packet 1 and rested; meanwhile it and others were written to.
-        for (band, packet) in [(0, 2), (1, 3), (2, 4), (0, 5)] {
-            map.insert(band, piece(packet));
+        for before in [0, u32::MAX - 4, u32::MAX - 3, u32::MAX - 2, u32::MAX - 1, u32::MAX] {
+            let mut map = Map::new(4, 64);
+            let number = |packet: u32| packet.wrapping_add(before);
+            let piece = |packet| Piece { start: packet, blocks: 1, at: packet, packet: number(packet), entries: 1 };
+            map.insert(0, piece(1));
+            // Its cleaning began with packet 1 and rested; meanwhile it and others were written to.
+            for (band, packet) in [(0, 2), (1, 3), (2, 4), (0, 5)] {
+                map.insert(band, piece(packet));
+            }
+            assert_eq!(map.remove_up_to(0, number(1)), 1);
+            let order: Vec<u32> = map.dirty().collect();
+            assert_eq!(order, [0, 1, 2], "packet 2, at the tail of the log, is the first to be cleaned");
+            assert_eq!(map.remove_up_to(0, number(2)), 1);
+            let order: Vec<u32> = map.dirty().collect();
+            assert_eq!(order, [1, 2, 0]);
+            assert_eq!(map.dirty_bands(), 3);
         }
-        assert_eq!(map.remove_up_to(0, 1), 1);
-        let order: Vec<u32> = map.dirty().collect();
-        assert_eq!(order, [0, 1, 2], "packet 2, at the tail of the log, is the first to be cleaned");
-        assert_eq!(map.remove_up_to(0, 2), 1);
-        let order: Vec<u32> = map.dirty().collect();
-        assert_eq!(order, [1, 2, 0]);
-        assert_eq!(map.dirty_bands(), 3);
     }
 
     proptest! {

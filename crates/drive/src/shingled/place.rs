@@ -238,4 +238,15 @@ mod tests {
             }
         }
     }
+
+    /// Places of four tracks from tracks 10 and 20 on: their middles are 12 and 22, and 17 is as near to either.
+    #[test]
+    fn of_two_places_the_nearer_is_taken_and_of_equals_the_outer() {
+        let profile = Profile::parse(include_str!("../../../../drives/wd40efax.toml")).unwrap();
+        let geometry = Geometry::new(&profile.geometry, reserved_bytes(&profile));
+        let at = |track: u64| geometry.first_block(track);
+        let cache = &profile.shingled.as_ref().unwrap().cache;
+        let regions = [10, 20].map(|track| Region::new(&geometry, cache, at(track), 0, at(track + 4) - at(track)));
+        assert_eq!([0, 11, 16, 17, 18, 23, 90].map(|track| nearest(&regions, track)), [0, 0, 0, 0, 1, 1, 1]);
+    }
 }

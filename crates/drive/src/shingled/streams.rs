@@ -137,12 +137,18 @@ mod tests {
         assert!(!runs(&mut streams(2), 3));
     }
 
+    /// Whichever of the two came first.
     #[test]
     fn a_stream_goes_on_past_where_a_short_one_has_ended() {
-        let mut streams = streams(2);
-        streams.observe(32 * 128 - 128, 128, false);
-        let verdicts: Vec<bool> = (0..40).map(|index| streams.observe(index * 128, 128, false)).collect();
+        let mut before = streams(2);
+        before.observe(32 * 128 - 128, 128, false);
+        let verdicts: Vec<bool> = (0..40).map(|index| before.observe(index * 128, 128, false)).collect();
         assert!(verdicts[15..].iter().all(|verdict| *verdict), "{verdicts:?}");
+
+        let mut meanwhile = streams(2);
+        (0..32).for_each(|index| _ = meanwhile.observe(index * 128, 128, false));
+        assert!(!meanwhile.observe(32 * 128 - 128, 128, false));
+        assert!((32..40).all(|index| meanwhile.observe(index * 128, 128, false)));
     }
 
     #[test]

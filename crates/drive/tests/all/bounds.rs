@@ -1,7 +1,9 @@
 //! How many, which first and how far: what a slip of one, or a wrong order, would break without any other sign.
 
 use crate::rig::{profile, Host};
-use drive::{BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, Request, Verb};
+use drive::{
+    BlockDevice, CacheProfile, CleaningOrder, Completion, Drive, EntryCounts, Profile, QueueOrder, Request, Verb,
+};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -206,6 +208,31 @@ fn the_heads_read_ahead_as_far_as_the_profile_says() {
     }
 }
 
+/// A read right behind what is read ahead goes on with that, so all between is in DRAM; of what a stream has read no more is kept
+/// than is read ahead.
+#[test]
+fn a_stream_is_kept_without_gaps_and_no_longer_than_the_heads_read_ahead() {
+    let mut profile = profile("st12000vn0007");
+    let ahead_bytes = MIB;
+    profile.dram.read_ahead_bytes = ahead_bytes;
+    let hits = |bytes: u64, reads: &[u64]| {
+        let mut host = Host::new(&profile);
+        reads.iter().for_each(|offset_bytes| _ = host.ask(Verb::Read, *offset_bytes, bytes, false));
+        host.drive.truth().dram_read_hits
+    };
+    let behind = 4096 + ahead_bytes;
+    for between in (4096..behind).step_by(16 * 4096) {
+        assert_eq!(hits(4096, &[0, behind, between]) - hits(4096, &[0, behind]), 1, "{between}");
+    }
+    // Of which the platters take longer to pass than a host to ask.
+    let bytes = ahead_bytes / 4;
+    let stream: Vec<u64> = (0..64).map(|index| index * bytes).collect();
+    for (back, kept) in [(1, 1), (4, 1), (5, 0), (63, 0)] {
+        let with_one_more = [stream.as_slice(), &[(63 - back) * bytes]].concat();
+        assert_eq!(hits(bytes, &with_one_more) - hits(bytes, &stream), kept, "{back} back");
+    }
+}
+
 #[test]
 fn as_many_ranges_are_kept_for_reading_as_there_are_segments() {
     let mut profile = profile("st12000vn0007");
@@ -268,6 +295,33 @@ fn dram_is_written_out_in_silence_or_when_it_is_half_full() {
     assert!(seeks(S / 5, 36) > 0);
 }
 
+/// So it is where the extents are half as many as DRAM has segments.
+#[test]
+fn dram_is_written_out_when_half_of_its_segments_are_taken() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.destage_idle_ms, profile.dram.write_bytes, profile.dram.write_segments) = (1e6, 1 << 30, 32);
+    let seeks = |written: u64| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, 0, 4096, false);
+        let before = host.drive.truth().seeks;
+        (0..written).for_each(|place| _ = host.ask(Verb::Write, (1 + place) << 30, 4096, false));
+        host.pause(S);
+        host.drive.truth().seeks - before
+    };
+    assert_eq!([15, 16, 17].map(seeks), [0, 1, 2], "down to fifteen");
+}
+
+/// What DRAM holds rests there for long, but not when somebody waits for its room, be that little.
+#[test]
+fn dram_is_emptied_for_a_write_that_needs_all_of_it() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.destage_idle_ms, profile.dram.write_bytes, profile.dram.write_segments) = (1e6, 64 * MIB, 32);
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, 0, 4096, false);
+    let took_ns = host.ask(Verb::Write, 1 << 30, 64 * MIB, false);
+    assert!(took_ns < S, "{took_ns} ns");
+}
+
 /// What is on its way to the platters takes room as well, until it is there.
 #[test]
 fn no_more_waits_for_the_platters_than_dram_holds() {
@@ -321,4 +375,41 @@ fn the_host_is_silent_from_its_answer_on() {
     assert_eq!(host.drive.truth().seeks, seeks, "not yet");
     host.pause(idle_ns);
     assert!(host.drive.truth().seeks > seeks, "its band is cleaned");
+}
+
+/// In which order the heads come to eight commands that lie to and fro over the drive, of which the first `writes` are durable writes.
+fn served(mut profile: Profile, order: QueueOrder, writes: u32) -> Vec<u32> {
+    profile.queue.order = order;
+    let eighth = profile.capacity_bytes() / 8 / MIB * MIB;
+    let mut drive = Drive::new(&profile, 1);
+    // They have all come when the heads are free.
+    drive.submit(0, Request { tag: 99, verb: Verb::Read, fua: false, offset_bytes: 4 * eighth, bytes: MIB });
+    for (tag, place) in (0..).zip([0, 6, 1, 7, 2, 5, 3, 4]) {
+        let verb = if tag < writes { Verb::Write } else { Verb::Read };
+        drive.submit(0, Request { tag, verb, fua: true, offset_bytes: place * eighth + 8 * MIB, bytes: 4096 });
+    }
+    let mut done = Vec::<Completion>::new();
+    while done.len() < 9 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    done.iter().map(|completion| completion.tag).filter(|tag| *tag < 99).collect()
+}
+
+/// Where the order is that of arrival nobody is preferred for lying near.
+#[test]
+fn in_the_order_of_arrival_the_way_does_not_count() {
+    let served = |order| served(profile("st12000vn0007"), order, 0);
+    assert_eq!(served(QueueOrder::Fifo), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_ne!(served(QueueOrder::Sptf), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+/// Where reads, of which one has just gone, and durable writes cannot be compared they take turns. One visit to the log has room for
+/// all of the writes.
+#[test]
+fn reads_and_durable_writes_take_turns() {
+    let writes = |profile: Profile, order| served(profile, order, 3).iter().map(|tag| *tag < 3).collect::<Vec<_>>();
+    let turns = [true, false, true, false, true, false, false, false];
+    assert_eq!(writes(profile("st12000vn0007"), QueueOrder::Fifo), turns);
+    let visit = [true, true, true, false, false, false, false, false];
+    assert_eq!(writes(profile("wd40efax"), QueueOrder::Sptf), visit);
 }

@@ -132,6 +132,33 @@ fn a_reset_ends_what_a_drive_tries_and_what_comes_late_but_no_stall() {
     assert_eq!(stalls.next_event_ns(), Some(60 * S));
 }
 
+/// The question whether it is there is a command as any other.
+#[test]
+fn a_drive_that_hangs_with_all_commands_does_not_say_that_it_is_ready() {
+    let ready = |one_in| {
+        let device = Timeout::around(drive(), once(S, S), one_in, None);
+        [S - 1, S, 2 * S - 1, 2 * S].map(|now_ns| device.is_ready(now_ns))
+    };
+    assert_eq!(ready(1), [true, false, false, true]);
+    assert_eq!(ready(2), [true; 4]);
+}
+
+/// The power fails for a second at 1 s, 11 s and 21 s, each time with a write in DRAM.
+#[test]
+fn the_power_fails_as_often_as_its_schedule_says() {
+    let schedule = Schedule { from_ns: S, for_ns: S, every_ns: Some(10 * S) };
+    let mut device = PowerLoss::around(drive(), schedule);
+    for window in [0, 10, 20].map(|s| s * S) {
+        let offset_bytes = window / S * 4096;
+        assert_eq!(ask(&mut device, S - S / 1000 + window, Verb::Write, offset_bytes).status, Status::Good);
+        assert_eq!(ask(&mut device, S * 3 / 2 + window, Verb::Read, 0).status, Status::Gone);
+        assert_eq!(ask(&mut device, 2 * S + window, Verb::Read, 0).status, Status::Good);
+    }
+    let lost =
+        [0, 10, 20].map(|s| Lost { at_ns: (s + 1) * S, ranges: std::iter::once(s * 4096..(s + 1) * 4096).collect() });
+    assert_eq!(device.losses(), lost);
+}
+
 #[test]
 fn some_commands_come_very_late() {
     let mut device = Timeout::around(drive(), once(0, S), 1, Some(45 * S));
@@ -304,6 +331,64 @@ fn a_host_has_enough_after_its_time() {
 
     let stalled = ask(&mut Impatient::around(Stall::around(drive(), once(0, 100 * S)), 30 * S), 0, Verb::Read, 0);
     assert!(stalled.completed_ns >= 100 * S && stalled.status == Status::Good, "{stalled:?}");
+}
+
+/// Each time after as long again: the stall outlasts the first reset, and what is behind it hangs until the second.
+#[test]
+fn a_host_has_enough_again_and_again() {
+    let hangs = Timeout::around(drive(), once(0, 100 * S), 1, None);
+    let mut device = Impatient::around(Stall::around(hangs, once(0, 50 * S)), 30 * S);
+    let answer = ask(&mut device, 0, Verb::Read, 0);
+    assert_eq!((answer.status, answer.completed_ns), (Status::Aborted, 60 * S));
+    // Nobody waits any more for what a loss of power took.
+    device.submit(70 * S, request(7, Verb::Read, 0));
+    device.power_loss(71 * S);
+    assert_eq!(device.next_event_ns(), None);
+}
+
+/// Whoever is in flight when the device goes hears of it in that moment, each time.
+#[test]
+fn a_device_goes_as_often_as_its_schedule_says() {
+    let mut device = Gone::around(drive(), Schedule { from_ns: S, for_ns: S, every_ns: Some(10 * S) });
+    let mut done = Vec::new();
+    for begin_ns in [1, 11, 21].map(|s| s * S) {
+        device.advance(begin_ns - 1000, &mut done);
+        device.submit(begin_ns - 1000, request(7, Verb::Read, 1 << 30));
+        device.advance(begin_ns + 10, &mut done);
+        assert_eq!(done.pop(), Some(Completion { tag: 7, completed_ns: begin_ns, status: Status::Gone }));
+        assert_eq!(ask(&mut device, begin_ns + S, Verb::Read, 0).status, Status::Good);
+    }
+}
+
+/// A fault has been met when a request was in its way, or when it took something; that its time has come is not enough.
+#[test]
+fn who_was_in_nobodys_way_has_not_been_met() {
+    let met = |device: &mut dyn BlockDevice, verb: Option<Verb>| {
+        let now_ns = S - S / 10_000;
+        if let Some(verb) = verb {
+            device.advance(now_ns, &mut Vec::new());
+            device.submit(now_ns, request(0, verb, 1 << 30));
+        }
+        device.advance(3 * S, &mut Vec::new());
+        device.faults_met()
+    };
+    let gone = |verb| met(&mut Gone::around(drive(), once(S, S)), verb);
+    assert_eq!([gone(None), gone(Some(Verb::Read))], [[false], [true]]);
+    let power = |verb| met(&mut PowerLoss::around(drive(), once(S, S)), verb);
+    // The write has been answered by then, and DRAM still has it.
+    assert_eq!([power(None), power(Some(Verb::Write)), power(Some(Verb::Read))], [[false], [true], [true]]);
+}
+
+#[test]
+fn who_hangs_when_the_power_fails_is_never_answered() {
+    let mut device = Timeout::around(drive(), once(0, S), 1, None);
+    device.submit(0, request(0, Verb::Read, 0));
+    device.power_loss(2 * S);
+    let ready_ns = device.power_on(3 * S);
+    device.reset(ready_ns);
+    let mut done = Vec::new();
+    device.advance(ready_ns + 60 * S, &mut done);
+    assert_eq!(done, []);
 }
 
 /// One that waits long enough changes nothing.

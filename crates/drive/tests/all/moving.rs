@@ -1,7 +1,7 @@
 //! Dynamic mapping: which bands move when they are cleaned, and which stay.
 
 use crate::rig::{profile, Host};
-use drive::{Mapping, Profile, Verb};
+use drive::{CleaningDriven, Mapping, Profile, Verb};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -22,6 +22,28 @@ fn a_band_that_a_stream_left_is_completed_where_it_lies() {
     assert!(truth.stream_bytes > 100 * MIB, "{truth:?}");
     assert_eq!((truth.streams_broken, truth.bands_moved), (1, 1), "{truth:?}");
     assert_eq!(truth.cached_bytes, 0, "{truth:?}");
+}
+
+/// Cleaning that waits for no silence leaves a stream's band open for as long as nothing of it is cached; once something is, all of
+/// it is cleaned, where it lies.
+#[test]
+fn a_band_that_is_open_is_cleaned_where_it_lies() {
+    let mut profile = dynamic();
+    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+    (cleaning.driven, cleaning.idle_ms) = (CleaningDriven::Pressure, 0.0);
+    let mut host = Host::new(&profile);
+    host.stream(Verb::Write, 0, MIB, 100);
+    host.pause(3600 * S);
+    let begun = host.drive.truth();
+    assert_eq!((begun.dirty_bands, begun.streams_broken), (0, 0), "{begun:?}");
+    host.stream(Verb::Write, 100 * MIB, MIB, 20);
+    host.ask(Verb::Flush, 0, 0, false);
+    host.ask(Verb::Write, 118 * MIB, 4096, true);
+    host.pause(3600 * S);
+    let truth = host.drive.truth();
+    assert!(truth.stream_bytes > begun.stream_bytes, "{truth:?}");
+    assert_eq!((truth.dirty_bands, truth.bands_cleaned), (0, begun.bands_cleaned + 1), "{truth:?}");
+    assert_eq!(truth.bands_moved, begun.bands_moved, "{truth:?}");
 }
 
 /// What is cleaned moves also on a drive that was made smaller; only bands across the border of two zones have no spare one of

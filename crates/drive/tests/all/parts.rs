@@ -136,6 +136,21 @@ fn flash_answers_while_the_heads_are_away_and_is_collected_without_them() {
     assert!(truth.seeks - seeks <= 7, "{}", truth.seeks - seeks);
 }
 
+/// The heads read one half of it, and the other costs what flash takes.
+#[test]
+fn what_lies_half_in_flash_takes_the_time_of_both() {
+    let took_ns = |flash_read_us: f64| {
+        let mut host = Host::new(&placed(CachePlace::Flash(FlashProfile { flash_read_us, ..flash() })));
+        host.ask(Verb::Write, GIB, 4096, true);
+        host.now_ns = S;
+        host.ask(Verb::Read, GIB, 8192, false)
+    };
+    // A turn more, so that the heads find their half under them as before.
+    let turn_us = 60e6 / placed(CachePlace::Outer).rpm();
+    let more_us = (took_ns(flash().flash_read_us + turn_us) - took_ns(flash().flash_read_us)) as f64 / 1e3;
+    assert!((more_us - turn_us).abs() < 1.0, "{more_us} us more, not {turn_us}");
+}
+
 #[test]
 fn packets_may_be_limited_beside_entries() {
     let mut profile = placed(CachePlace::Outer);

@@ -95,6 +95,35 @@ fn absurd_and_contradictory_values_are_refused_with_key_and_reason() {
     assert_eq!(error.to_string(), "`geometry.rpm` is 0: a drive must turn, 1000..30000 times a minute");
 }
 
+/// A turn of 360 degrees takes 8.33 ms, a switch of heads 0.6, a step to the next cylinder 0.8 and settling before a write 0.2: so
+/// the skews have to be 34.56 and 43.2 degrees. In 32 zones lies a cylinder of 16 tracks each, of 1,998,848 bytes.
+#[test]
+fn what_is_just_enough_is_sound_and_a_little_less_is_refused() {
+    for (name, table, key, enough, less) in [
+        ("st12000vn0007", "geometry", "track_skew_degrees", "34.6", "34.5"),
+        ("st12000vn0007", "geometry", "cylinder_skew_degrees", "43.3", "43.1"),
+        ("st12000vn0007", "geometry", "capacity_bytes", "1_023_410_176", "1_023_406_080"),
+        // Cleaning that begins at 0.95 goes on to below that.
+        ("skylight-1", "translation.cleaning", "low_mark", "0.949", "0.95"),
+    ] {
+        let line = |value: &str| format!("{key} = {{ value = {value}, origin = \"assumed: x\" }}");
+        refused(name, key, &line(less), &format!("{table}.{key}"));
+        let original = text(name);
+        let old = original.lines().find(|line| line.starts_with(&format!("{key} ="))).expect("the key is there");
+        Profile::parse(&original.replacen(old, &line(enough), 1)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn no_more_room_is_wanted_than_the_cache_has() {
+    let with_room = |room_bytes: u64| {
+        let text = text("st8000as0002").replace("value = 38_900_000_000", "value = 4_096_000_000");
+        Profile::parse(&text.replace("value = 1_449_984", &format!("value = {room_bytes}")))
+    };
+    assert!(with_room(4_096_000_000).is_ok());
+    assert_eq!(with_room(4_096_004_096).unwrap_err().key(), Some("translation.cleaning.room_bytes"));
+}
+
 #[test]
 fn physical_sectors_have_512_or_4096_bytes() {
     assert_eq!(profile("hd103uj").geometry.physical_sector_bytes, 512);
@@ -240,8 +269,24 @@ fn parts_that_contradict_each_other_are_refused() {
     ] {
         contradicts(key, &lines, expected, words);
     }
+    let queue = |count: &str| {
+        with(
+            "wd40efax",
+            "overhead_us",
+            &["bridge_us = 1", "max_transfer_bytes = 122880", &format!("bridge_queue = {count}")],
+        )
+    };
+    assert!(queue("32").is_ok() && queue("33").is_err());
     let error = with("canvio-3tb", "packet_bytes", &["place = \"spread\"", "regions = 64"]);
     assert!(error.is_ok(), "64 places of {cache} are a few, not too many: {error:?}");
+    // Two bands of 12 GB around each of 64 places are more than half of the drive, which is all where the inner tracks are half as long.
+    let tracks = with("canvio-3tb", "packet_bytes", &["place = \"spread\"", "regions = 64"]).unwrap();
+    let mut wide = text("canvio-3tb");
+    let line = wide.lines().find(|line| line.starts_with("tracks_per_band =")).expect("it is there").to_owned();
+    let tracks_per_band = 12_000_000_000 / tracks.geometry.outer_track_bytes;
+    wide = wide.replace(&line, &format!("tracks_per_band = {{ value = {tracks_per_band}, origin = \"assumed: x\" }}"));
+    wide = wide.replace("packet_bytes =", "place = { value = \"spread\", origin = \"assumed: x\" }\nregions = { value = 64, origin = \"assumed: x\" }\npacket_bytes =");
+    assert_eq!(Profile::parse(&wide).unwrap_err().key(), Some("translation.cache.regions"));
     let mut many = text("canvio-3tb").replace("value = 21_700_000_000", "value = 2_900_000_000_000");
     many = many.replace("packet_bytes =", "place = { value = \"spread\", origin = \"assumed: x\" }\nregions = { value = 2, origin = \"assumed: x\" }\npacket_bytes =");
     assert_eq!(Profile::parse(&many).unwrap_err().key(), Some("translation.cache.regions"));

@@ -269,3 +269,146 @@ fn the_later_of_two_flushes_waits_for_nothing_written_after_it() {
     };
     assert_eq!(flushed_ns(0), flushed_ns(4 << 20));
 }
+
+/// Data in DRAM rests for as long as ever where a band is to be cleaned, which takes a longer silence.
+#[test]
+fn what_waits_for_a_long_silence_does_not_keep_dram_from_a_short_one() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    (profile.dram.destage_idle_ms, profile.shingled.as_mut().unwrap().cleaning.idle_ms) = (200.0, 3000.0);
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Write, 0, 4096, true);
+    host.ask(Verb::Write, 1 << 30, 4096, false);
+    let dirty = |host: &mut Host, pause_ms: u64| {
+        host.pause(pause_ms * S / 1000);
+        (host.drive.truth().dram_dirty_bytes, host.drive.truth().dirty_bands)
+    };
+    assert_eq!([dirty(&mut host, 150), dirty(&mut host, 1000)], [(4096, 1), (0, 2)]);
+}
+
+/// A band is being finished, which takes many operations, while a long read from DRAM is on the link and another waits for the heads. A
+/// host that lets time pass up to the answer finds the drive as one that looked at each event: what comes after the answer has not begun.
+#[test]
+fn cleaning_is_no_further_when_an_answer_comes_than_the_heads_are() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let cleaning = &mut profile.shingled.as_mut().unwrap().cleaning;
+    (cleaning.finishes_band, cleaning.merge_bytes, cleaning.idle_ms) = (true, track_bytes, 100.0);
+    let mut host = Host::new(&profile);
+    host.ask(Verb::Read, 1 << 30, 64 << 20, false);
+    host.ask(Verb::Write, 0, 4096, true);
+    let seeks = host.drive.truth().seeks;
+    while host.drive.truth().seeks == seeks {
+        host.pause(S / 1000);
+    }
+    let hits = host.drive.truth().dram_read_hits;
+    let read = |tag, offset_bytes, bytes| Request { tag, verb: Verb::Read, fua: false, offset_bytes, bytes };
+    host.drive.submit(host.now_ns, read(1, 1 << 30, 64 << 20));
+    host.drive.submit(host.now_ns, read(2, 1 << 32, 4096));
+    assert_eq!(host.drive.truth().dram_read_hits, hits + 1);
+    let mut looking = host.drive.clone();
+    let (mut done, mut seen) = (Vec::new(), Vec::new());
+    let answered_ns = host.drive.advance_to_completion(host.now_ns + 60 * S, &mut done);
+    while seen.is_empty() {
+        looking.advance(looking.next_event_ns().unwrap(), &mut seen);
+    }
+    assert_eq!((done[0].tag, &done), (1, &seen));
+    assert!(answered_ns > host.now_ns + S / 20, "some operations lie before");
+    assert_eq!((host.drive.truth(), looking.truth().bands_cleaned), (looking.truth(), 0));
+}
+
+/// While a durable write is on its way to the platters, whatever comes: a flush does not hasten its answer, and a read of it needs no
+/// heads.
+#[test]
+fn what_is_on_its_way_is_not_durable_and_is_read_from_dram() {
+    let profile = profile("st12000vn0007");
+    let after = |verb: Option<Verb>, wait_ns: u64| {
+        let mut drive = Drive::new(&profile, 1);
+        let request = |tag, verb, fua, bytes| Request { tag, verb, fua, offset_bytes: 1 << 40, bytes };
+        drive.submit(0, request(0, Verb::Write, true, 4096));
+        let mut done = Vec::<Completion>::new();
+        drive.advance(wait_ns, &mut done);
+        if let Some(verb) = verb {
+            drive.submit(wait_ns, request(1, verb, false, if verb == Verb::Flush { 0 } else { 4096 }));
+        }
+        while !done.iter().any(|completion| completion.tag == 0) {
+            drive.advance(drive.next_event_ns().unwrap(), &mut done);
+        }
+        (done.iter().find(|completion| completion.tag == 0).unwrap().completed_ns, drive.truth().dram_read_hits)
+    };
+    let (alone_ns, _) = after(None, 0);
+    for wait_ns in (1..10).map(|tenth| tenth * alone_ns / 10) {
+        assert_eq!(after(Some(Verb::Flush), wait_ns).0, alone_ns, "{wait_ns}");
+        assert_eq!(after(Some(Verb::Read), wait_ns), (alone_ns, 1), "{wait_ns}");
+    }
+}
+
+/// DRAM holds a sector within a physical one. What lies on either side of it comes with one passing of that, as where it holds none.
+#[test]
+fn a_physical_sector_is_read_once_whatever_dram_holds_of_it() {
+    let mut profile = profile("st12000vn0007");
+    profile.dram.destage_idle_ms = 1e6;
+    let took_ns = |written_bytes: u64| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Write, (1 << 30) + 1024, 512, false);
+        host.ask(Verb::Write, (1 << 31) + 1024, 512, false);
+        host.ask(Verb::Read, 0, 4096, false);
+        host.now_ns = S;
+        host.ask(Verb::Read, written_bytes, 4096, false)
+    };
+    // Places side by side, so the second begins a sector's time later.
+    let sector_ns = turn_ns(&profile) * 4096.0 / profile.geometry.outer_track_bytes as f64;
+    let (beside_ns, within_ns) = (took_ns((1 << 30) + 4096), took_ns(1 << 30));
+    assert!((beside_ns as f64 - within_ns as f64 - sector_ns).abs() < 0.2 * sector_ns, "{beside_ns} and {within_ns}");
+}
+
+/// DRAM is full of what lies far away, a write waits for room, and reads come all the time, of which each lies nearer.
+#[test]
+fn who_waits_for_room_does_not_starve_behind_what_is_nearer() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_segments, profile.dram.destage_idle_ms) = (16, 1e6);
+    let starvation_ns = (profile.queue.starvation_ms * 1e6) as u64;
+    let (mut drive, mut offsets) = (Drive::new(&profile, 1), sim::stream(4, "offsets"));
+    let request = |tag, verb, offset_bytes| Request { tag, verb, fua: false, offset_bytes, bytes: 4096 };
+    let mut read = |tag| request(tag, Verb::Read, offsets.below(1 << 18) * 4096);
+    // So many are written out at once that DRAM is no more than half full.
+    (1..16).for_each(|tag| drive.submit(0, read(tag)));
+    (100..117).for_each(|tag| drive.submit(0, request(tag, Verb::Write, u64::from(tag) * (1 << 36))));
+    let mut done: Vec<Completion> = Vec::new();
+    let (mut others, mut now_ns) = (0, 0);
+    while done.iter().all(|one| one.tag != 116) {
+        let reads = done.drain(..).filter(|one| one.tag < 100);
+        reads.for_each(|one| {
+            others += 1;
+            drive.submit(now_ns, read(one.tag));
+        });
+        now_ns = drive.next_event_ns().unwrap();
+        assert!(now_ns < starvation_ns + 100_000_000, "{others} others went before it");
+        drive.advance(now_ns, &mut done);
+    }
+    assert!(now_ns > starvation_ns && others > 100, "{now_ns} ns, {others} others");
+}
+
+/// A durable write is on its way to the platters, when another grows together with what lies beside it and has been in DRAM for longer.
+/// All of that is as old as its oldest part, so the durable write waits for it, and it goes.
+#[test]
+fn what_a_durable_write_waits_for_goes_also_where_it_has_grown_meanwhile() {
+    let mut profile = profile("st12000vn0007");
+    profile.dram.destage_idle_ms = 1e6;
+    let mut drive = Drive::new(&profile, 1);
+    let write = |tag, fua, block: u64, blocks: u64| Request {
+        tag,
+        verb: Verb::Write,
+        fua,
+        offset_bytes: (1 << 40) + block * 4096,
+        bytes: blocks * 4096,
+    };
+    drive.submit(0, write(0, false, 2, 1));
+    drive.submit(0, write(1, true, 0, 1));
+    let mut done = Vec::<Completion>::new();
+    drive.advance(S / 1000, &mut done);
+    drive.submit(S / 1000, write(2, false, 0, 3));
+    while done.len() < 3 {
+        drive.advance(drive.next_event_ns().expect("the durable write is answered some time"), &mut done);
+    }
+    assert_eq!((done[2].tag, drive.truth().dram_dirty_bytes), (1, 0));
+}

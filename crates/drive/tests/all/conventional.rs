@@ -479,12 +479,41 @@ fn a_stream_of_reads_passes_in_one_go_no_faster_than_its_link() {
     for (rate_mb_s, passes) in [(50.0, false), (150.0, false), (300.0, false), (400.0, true), (600.0, true)] {
         profile.interface.rate_mb_s = rate_mb_s;
         let mut host = Host::new(&profile);
-        host.stream(Verb::Read, 0, bytes, 8);
-        let reads = Reads { offset_bytes: 8 * bytes, bytes, most: 200, limit_ns: u64::MAX >> 1, least: 1 };
-        let mut one_go = host.drive.clone();
-        let forwarded = one_go.forward_reads(host.now_ns, &reads, &mut sim::LatencyHistogram::new());
-        assert_eq!(forwarded.count > 0, passes, "{rate_mb_s} MB/s: {forwarded:?}");
-        host.stream(Verb::Read, 8 * bytes, bytes, forwarded.count);
-        assert_eq!(forwarded.now_ns, host.now_ns, "{rate_mb_s} MB/s");
+        host.stream(Verb::Read, 0, bytes, 2);
+        // A track has thirty and a half of them: also behind one that crosses to the next, of which the link has its time.
+        for index in 2..70 {
+            let reads = Reads { offset_bytes: index * bytes, bytes, most: 50, limit_ns: u64::MAX >> 1, least: 1 };
+            let mut one_go = host.drive.clone();
+            let forwarded = one_go.forward_reads(host.now_ns, &reads, &mut sim::LatencyHistogram::new());
+            assert_eq!(forwarded.count > 0, passes, "{rate_mb_s} MB/s: {forwarded:?}");
+            let mut one_by_one = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+            one_by_one.stream(Verb::Read, index * bytes, bytes, forwarded.count);
+            assert_eq!(forwarded.now_ns, one_by_one.now_ns, "{rate_mb_s} MB/s");
+            host.ask(Verb::Read, index * bytes, bytes, false);
+        }
+    }
+}
+
+/// Whatever the platters' speed, the latencies of such reads are counted where each would be by itself, also where they lie on either
+/// side of a border between two counts.
+#[test]
+fn reads_that_pass_in_one_go_are_counted_as_each_by_itself() {
+    let mut profile = profile("st12000vn0007");
+    (profile.geometry.capacity_bytes, profile.geometry.zones) = (1 << 36, 1);
+    profile.geometry.inner_track_bytes = profile.geometry.outer_track_bytes;
+    let bytes = 256 << 10;
+    for step in 0..400 {
+        profile.geometry.rpm = 7000.0 + f64::from(step);
+        let mut host = Host::new(&profile);
+        host.stream(Verb::Read, 0, bytes, 2);
+        let reads = Reads { offset_bytes: 2 * bytes, bytes, most: 40, limit_ns: u64::MAX >> 1, least: 1 };
+        let (mut found, mut expected) = (sim::LatencyHistogram::new(), sim::LatencyHistogram::new());
+        let forwarded = host.drive.clone().forward_reads(host.now_ns, &reads, &mut found);
+        assert_eq!(forwarded.count, 40);
+        (2..42).for_each(|index| expected.record(host.ask(Verb::Read, index * bytes, bytes, false)));
+        for rank in 0..=40 {
+            let told = [&found, &expected].map(|latencies| latencies.quantile_ns(f64::from(rank) / 40.0));
+            assert_eq!(told[0], told[1], "rank {rank} at {} a minute", profile.geometry.rpm);
+        }
     }
 }

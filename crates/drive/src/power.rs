@@ -56,3 +56,14 @@ fn join(mut ranges: Vec<std::ops::Range<u64>>) -> Vec<std::ops::Range<u64>> {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn what_is_lost_is_told_in_order_and_without_borders_within() {
+        let told = join(vec![40..50, 0..10, 10..20, 15..18, 21..30, 45..60]);
+        assert_eq!(told, [0..20, 21..30, 40..60]);
+    }
+}

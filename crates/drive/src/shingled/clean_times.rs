@@ -516,3 +516,18 @@ fn heads_rest_once_the_first_track_of_a_stream_is_merged() {
         assert_eq!(drive.head.rested_at, ends);
     }
 }
+
+/// Twelve entries of four blocks. To drop the middle of one would need another: where the map is full that is not done.
+#[test]
+fn a_full_map_takes_no_advice() {
+    for (entries, cached_blocks, cached_entries) in [(12, 48, 12), (13, 46, 13)] {
+        let mut profile = profile();
+        let cache = &mut profile.shingled.as_mut().unwrap().cache;
+        (cache.entry_counts, cache.entries) = (EntryCounts::Write, entries);
+        let mut drive = Alone::new(&profile);
+        (0..12).for_each(|band| drive.cache(band, 0, 4));
+        drive.trim(3, 1, 2);
+        let truth = drive.layer.truth(Truth::default());
+        assert_eq!((truth.cached_bytes / 4096, truth.cached_entries), (cached_blocks, cached_entries), "of {entries}");
+    }
+}

@@ -188,3 +188,25 @@ impl Pieces {
 fn class(len: u32) -> usize {
     len.next_power_of_two().trailing_zeros() as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three pieces come and go in bands, two of which have some at a time: memory is for those, and for one on its way to more places.
+    #[test]
+    fn places_are_used_again() {
+        let mut pieces = Pieces::new();
+        let mut runs = [Run::default(); 2];
+        for round in 0..1000 {
+            for index in 0..3 {
+                pieces.insert(&mut runs[round % 2], index, Piece { start: index as u32, blocks: 1, ..NOTHING });
+            }
+            let before = &mut runs[(round + 1) % 2];
+            while !pieces.get(before).is_empty() {
+                pieces.remove(before, 0);
+            }
+        }
+        assert!(pieces.places.len() <= 2 * (2 + 4), "{}", pieces.places.len());
+    }
+}

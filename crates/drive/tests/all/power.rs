@@ -4,6 +4,7 @@
 use crate::rig::{profile, Host, GIB};
 use drive::{BlockDevice, CachePlace, Completion, FlashProfile, Profile, Request, Verb};
 
+const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
 
 /// The power fails and comes back at once; returns when the drive is ready.
@@ -127,4 +128,21 @@ fn flash_answers_one_after_the_other() {
     fail(&mut failing);
     let took_ns = failing.ask(Verb::Read, offset(1), BYTES, false);
     assert!(took_ns.abs_diff(alone_ns) < 100_000, "{took_ns}, not {alone_ns}");
+}
+
+/// Wherever the heads were when the power failed, they come from the ramp.
+#[test]
+fn heads_start_from_the_same_place() {
+    let profile = profile("st12000vn0007");
+    let took_ns = |before: u64, after: u64| {
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Read, before, 4096, false);
+        host.now_ns = S;
+        fail(&mut host);
+        host.now_ns = 100 * S;
+        host.ask(Verb::Read, after, 4096, false)
+    };
+    for after in [0, profile.capacity_bytes() - 4096] {
+        assert_eq!(took_ns(0, after), took_ns(profile.capacity_bytes() - 4096, after));
+    }
 }

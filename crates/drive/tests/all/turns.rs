@@ -412,3 +412,20 @@ fn what_a_durable_write_waits_for_goes_also_where_it_has_grown_meanwhile() {
     }
     assert_eq!((done[2].tag, drive.truth().dram_dirty_bytes), (1, 0));
 }
+
+/// Behind a read lies a block that is cached: up to there the heads read on, and that the host gives up the block does not keep them.
+#[test]
+fn a_trim_of_what_reading_on_does_not_come_to_leaves_it_alone() {
+    let mut profile = profile("st8000as0002").scaled(100).unwrap();
+    (profile.mechanics.park_after_s, profile.dram.read_ahead_bytes) = (0.0, 1 << 20);
+    let mut host = Host::new(&profile);
+    let (read, cached) = (1 << 30, (1 << 30) + (256 << 10));
+    host.ask(Verb::Write, cached, 4096, true);
+    host.ask(Verb::Read, read, 4096, false);
+    host.ask(Verb::Trim, cached, 4096, false);
+    host.pause(S / 10);
+    host.ask(Verb::Read, cached - 4096, 4096, false);
+    assert_eq!(host.drive.truth().dram_read_hits, 1, "the last block before it");
+    host.ask(Verb::Read, cached + 4096, 4096, false);
+    assert_eq!(host.drive.truth().dram_read_hits, 1, "none behind it");
+}

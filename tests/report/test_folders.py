@@ -42,6 +42,16 @@ def test_a_report_is_of_all_runs_that_there_are(here: Path) -> None:
     ]
 
 
+def test_what_was_interrupted_is_left_out_and_how_it_goes_on_is_told(here: Path) -> None:
+    stopped = here / "runs" / "stopped"
+    (stopped / "parts").mkdir(parents=True)
+    (stopped / "parts" / "order.json").touch()
+    answer = shakedown("report", "runs/alone", "runs/stopped", "-o", "page.html", "--json", cwd=here)
+    assert json.loads(answer.stdout)["runs"] == ["runs/alone"]
+    way_on = "go on with it: `shakedown rebuild --resume runs/stopped`"
+    assert answer.stderr.splitlines() == [f"left out: `runs/stopped` holds no run yet: {way_on}"]
+
+
 def test_runs_that_lie_deeper_are_told_of(here: Path) -> None:
     shutil.copytree(here / "runs" / "demo", here / "runs" / "of" / "march" / "demo")
     answer = shakedown("report", "runs", "-o", "page.html", "--json", cwd=here)

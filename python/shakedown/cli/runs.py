@@ -18,35 +18,35 @@ def runs_of(paths: Sequence[Path]) -> list[Path]:
     What leads nowhere stays, and so does all if there is no run at all: whoever reads it says what is wrong.
     """
     found = {path: runs_in(path) if path.exists() else [path] for path in paths}
-    for path, runs in found.items():
-        if not runs:
-            _refuse_interrupted(path)
+    ways_on = {path: _way_on(path) for path, runs in found.items() if not runs}
     if not any(found.values()):
+        for path, way_on in ways_on.items():
+            if way_on is not None:
+                raise UsageError(f"`{path}` holds no run yet: it was interrupted, or goes on still", hint=way_on)
         return list(paths)
     for path, runs in found.items():
         if not runs:
-            print(plain(f"left out: `{path}` holds no run"), file=sys.stderr)
+            yet = f" yet: {way_on}" if (way_on := ways_on[path]) is not None else ""
+            print(plain(f"left out: `{path}` holds no run{yet}"), file=sys.stderr)
         for folder in folders_of_runs_deeper_in(path) if runs else ():
             print(plain(f"left out: `{folder}`, whose runs lie deeper: name it itself"), file=sys.stderr)
     return [run for path in paths for run in found[path]]
 
 
-def _refuse_interrupted(path: Path) -> None:
-    """Raise UsageError for a folder of what has found nothing yet, and is to be gone on with."""
+def _way_on(path: Path) -> str | None:
+    """What goes on with that of which this is the folder, where it was interrupted before it has found anything."""
+    if not path.is_dir():
+        return None
     # Nobody whose runs are there waits for these.
     from shakedown.array.in_lab import is_cut_off_in_lab  # noqa: PLC0415
     from shakedown.array.parts import is_cut_off_in_model  # noqa: PLC0415
     from shakedown.array.state import State  # noqa: PLC0415
     from shakedown.protocol.in_lab import LabOrder  # noqa: PLC0415
 
-    commands = {
-        "rebuild": is_cut_off_in_lab(path) or is_cut_off_in_model(path) or State.is_in(path),
-        "run": LabOrder.read(path) is not None,
-    }
-    for command, is_interrupted in commands.items():
-        if is_interrupted:
-            way_on = shlex.join(("shakedown", command, "--resume", str(path)))
-            raise UsageError(
-                f"the {command} in `{path}` has been interrupted, or goes on still: it has found nothing yet",
-                hint=f"go on with it: `{way_on}`",
-            )
+    if is_cut_off_in_lab(path) or is_cut_off_in_model(path) or State.is_in(path):
+        command = "rebuild"
+    elif LabOrder.is_in(path):
+        command = "run"
+    else:
+        return None
+    return f"go on with it: `{shlex.join(('shakedown', command, '--resume', str(path)))}`"

@@ -40,6 +40,11 @@ class LabOrder:
     faults: tuple[str, ...] = ()
     temperature_limit_celsius: int | None = None
 
+    @staticmethod
+    def is_in(out: Path) -> bool:
+        """Whether a run in the lab was stopped in ``out``."""
+        return (out / _ORDER).exists()
+
     @classmethod
     def read(cls, out: Path) -> Self | None:
         """The order of the run that was stopped in ``out``; None if none was. Raises UsageError."""

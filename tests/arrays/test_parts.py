@@ -66,7 +66,8 @@ class Ended:
 
     def __call__(self, order: RebuildOrder, share: Share, seed: int) -> Rebuild:
         self.lives -= 1
-        if not self.lives:
+        # A thread may come for one more before it hears of the end: it is ended, too.
+        if self.lives <= 0:
             raise KeyboardInterrupt
         self.computed.append((order.replacement, seed))
         return simulate(order, share, seed)

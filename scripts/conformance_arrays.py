@@ -29,10 +29,10 @@ from made_part import put
 from shakedown.analysis.estimate import student
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.like_lab import as_filled_in_lab, like_lab
+from shakedown.array.measured import longest_seen_ns
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import Rebuild, simulate
 from shakedown.array.settings import parse_options
-from shakedown.device.array.watch import POLL_S
 from shakedown.layouts import ZFS_LAYOUTS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -185,7 +185,9 @@ def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, An
         figures["s"].append(model.duration_s)
         figures["read_bytes"].append(sum(each["bytes_read"] for each in members))
         figures["written_bytes"].append(new["bytes_written"])
-        verdicts.append(verdict(as_counted_in_lab(new) / 1e6))
+        # As the lab's are counted, where nothing is seen of a command that others overtake.
+        seen_ns = longest_seen_ns(new["longest_silence_ns"], new["longest_flush_asked_ns"])
+        verdicts.append(verdict(seen_ns / 1e6))
     names = {"s": "time_error", "read_bytes": "read_error", "written_bytes": "written_error"}
     errors = {names[key]: round(mean(values) / float(told[f"real_{key}"]) - 1, 3) for key, values in figures.items()}
     times_s = [round(value, 2) for value in figures["s"]]
@@ -198,14 +200,6 @@ def row(case: Case, told: dict[str, Any], models: list[Rebuild]) -> dict[str, An
         "model_kicked": middle(verdicts),
         "model_verdicts": tally(verdicts),
     }
-
-
-def as_counted_in_lab(new: dict[str, Any]) -> float:
-    """Nanoseconds: the longest time without an answer, known to a look, or flush, since it came to the block layer.
-
-    `/sys/block` tells no more: nothing of a command that others overtake, nor when a flush was given to the drive.
-    """
-    return max(float(new["longest_silence_ns"]) + POLL_S * 1e9, float(new["longest_flush_asked_ns"]))
 
 
 def verdict(longest_ms: float) -> str:

@@ -119,8 +119,13 @@ def _members(watched: Watched) -> pl.DataFrame:
     return pl.DataFrame([_member(member, max(watched.polls, 1)) for member in watched.members], schema=MEMBERS_SCHEMA)
 
 
+def longest_seen_ns(silence_ns: int, flush_ns: int) -> int:
+    """The longest command that `/sys/block` tells of: a time without an answer, known to a look, or a flush."""
+    return max(silence_ns + _POLL_NS, flush_ns)
+
+
 def _member(member: Member, polls: int) -> dict[str, Any]:
-    longest_ns = max(member.longest_silence_ns + _POLL_NS, member.longest_flush_ns)
+    longest_ns = longest_seen_ns(member.longest_silence_ns, member.longest_flush_ns)
     return {
         "awaited": member.polls_awaited / polls,
         "failed_at_ns": None,

@@ -13,16 +13,16 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.array.capacity import Capacity
-from shakedown.array.in_lab import InGuest, is_cut_off_in_lab, refuse_in_lab, resume_in_lab, run_rebuild_in_lab
+from shakedown.array.cut_off import cut_off_in
+from shakedown.array.in_lab import InGuest, refuse_in_lab, resume_in_lab, run_rebuild_in_lab
 from shakedown.array.keep import PROGRESS_HEAD, PROGRESS_NAME
 from shakedown.array.like_lab import as_filled_in_lab, like_lab
 from shakedown.array.order import RebuildOrder, State, drive_name, failed_of, members_of
-from shakedown.array.parts import Ordered, is_cut_off_in_model
+from shakedown.array.parts import Ordered
 from shakedown.array.real import plan_real, resume_real, run_real
 from shakedown.array.rebuild import check_faults, check_order_in_core
 from shakedown.array.run import resume_rebuild, run_rebuild
 from shakedown.array.settings import parse_options
-from shakedown.array.state import State as RealState
 from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
@@ -159,18 +159,19 @@ def rebuild(layout: str | None = None, /, *targets: str, options: RebuildOptions
 
 
 def _resumed(folder: Path, options: RebuildOptions) -> Run:
-    if is_cut_off_in_lab(folder):
+    arena = cut_off_in(folder)
+    if arena == "lab":
         return resume_in_lab(folder, _teller(options))
-    if is_cut_off_in_model(folder):
+    if arena == "model":
         return resume_rebuild(folder, _teller(options))
-    if (complete := _complete_in(folder)) is not None:
+    if arena is None and (complete := _complete_in(folder)) is not None:
         return complete
     return resume_real(folder, _consent(options), _teller(options))
 
 
 def _complete_in(folder: Path) -> Run | None:
     """A rebuild that has nothing left to do: what it found is shown again."""
-    if RealState.is_in(folder) or not (folder / RECORD_NAME).is_file():
+    if not (folder / RECORD_NAME).is_file():
         return None
     run = read_run(folder)
     return None if outcome(run) is None else run

@@ -38,12 +38,10 @@ def _way_on(path: Path) -> str | None:
     if not path.is_dir():
         return None
     # Nobody whose runs are there waits for these.
-    from shakedown.array.in_lab import is_cut_off_in_lab  # noqa: PLC0415
-    from shakedown.array.parts import is_cut_off_in_model  # noqa: PLC0415
-    from shakedown.array.state import State  # noqa: PLC0415
+    from shakedown.array.cut_off import cut_off_in  # noqa: PLC0415
     from shakedown.protocol.in_lab import LabOrder  # noqa: PLC0415
 
-    if is_cut_off_in_lab(path) or is_cut_off_in_model(path) or State.is_in(path):
+    if cut_off_in(path) is not None:
         command = "rebuild"
     elif LabOrder.is_in(path):
         command = "run"

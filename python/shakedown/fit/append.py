@@ -115,7 +115,6 @@ def holdings() -> tuple[Held, ...]:
         for count in range(1, size // _LEAST_PACKET_BYTES + 1)
     }
     ends = sorted(enough | {_LEAST_PACKET_BYTES})
-    ends = ends[ends.index(_LEAST_PACKET_BYTES) :]
     found = []
     for least, beyond in zip(ends, [*ends[1:], np.inf], strict=True):
         even = 1 << (least - 1).bit_length()
@@ -271,9 +270,11 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
     largest are left out as lets packets explain the others far better.
     """
     whole = _estimate(seen, turn_ms, layout, overhead_ms, link_mb_s)
+    if whole.misfit <= _FITS:
+        return whole
     for count in range(len(seen.sizes) - 1, len(seen.sizes) - 1 - _MOST_LEFT_OUT, -1):
         fewer = replace(seen, sizes=seen.sizes[:count], size_ms=seen.size_ms[:count])
-        found = _estimate(fewer, turn_ms, layout, overhead_ms, link_mb_s) if whole.misfit > _FITS else whole
+        found = _estimate(fewer, turn_ms, layout, overhead_ms, link_mb_s)
         if found.misfit < _FAR_BETTER * whole.misfit:
             return found
     return whole

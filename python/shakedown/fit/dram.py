@@ -111,14 +111,13 @@ def estimate_link(log: Log) -> Link:
     slopes, off_ms = [float(slope)], 0.0
     cuts = bool(np.max(np.abs(off)) > _BENT_SPREADS * spread + _BENT * medians[-1])
     if cuts:
+        if (cut := _cut(sizes, medians, spread, float(np.max(np.abs(off / medians))))) is not None:
+            return cut
         # A bridge that cuts large requests into commands adds its time to each: no one rate is that of all sizes.
         slopes += (np.diff(medians) / np.diff(sizes)).tolist()
         # The small one's bytes may have taken as little as any do.
         off_ms = abs(float(off[0])) + (float(slope) - min(slopes)) * float(sizes[0])
     rate_mb_s = [1 / max(each, 1e-9) / 1e3 for each in (slope, max(slopes) + slope_error, min(slopes) - slope_error)]
-    cut = _cut(sizes, medians, spread, float(np.max(np.abs(off / medians)))) if cuts else None
-    if cut is not None:
-        return cut
     overhead = Estimate.around(float(least) * 1e3, 1e3 * (2 * spread + off_ms) + 1)
     return Link(overhead, Estimate(*map(float, rate_mb_s)), cuts=cuts)
 

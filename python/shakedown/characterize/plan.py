@@ -20,6 +20,7 @@ _CONVENTIONAL_S: Final[dict[str, float]] = {
     "read-ahead and write buffer": 190,
     "does what was written lie where it should": 80,
 }
+_SETTLING_S: Final = {"settling before a write": 50.0}
 # It is looked at four times where nothing lies elsewhere.
 _MOVED_S: Final = {"does what was written lie where it should": 33.0}
 _AGGRESSIVE_S: Final[dict[str, tuple[float, float]]] = {
@@ -98,7 +99,8 @@ class Plan:
             return _CONVENTIONAL_S | (_MOVED_S | grown if grown else {})
 
         parking_s = _PARKING_S if with_parking else None
-        return Plan(capacity_bytes, int(cache), course({}), course(_AGGRESSIVE_S), course(_LAZY_S), parking_s)
+        conventional = course({}) | _SETTLING_S
+        return Plan(capacity_bytes, int(cache), conventional, course(_AGGRESSIVE_S), course(_LAZY_S), parking_s)
 
     def refuse_small(self) -> None:
         """Raise UsageError if places that must lie apart would not."""

@@ -88,6 +88,8 @@ class Append:
     packet_writes: Estimate | None
     misfit: float
     """Root of the mean square of what the formula misses, as a share."""
+    one_visit_bytes: float = np.inf
+    """A larger write takes several visits, as far as that shows."""
 
 
 @dataclass(frozen=True)
@@ -276,13 +278,18 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
         fewer = replace(seen, sizes=seen.sizes[:count], size_ms=seen.size_ms[:count])
         found = _estimate(fewer, turn_ms, layout, overhead_ms, link_mb_s)
         if found.misfit < _FAR_BETTER * whole.misfit:
-            return found
+            return replace(found, one_visit_bytes=float(seen.sizes[count - 1]))
     return whole
 
 
 def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:
     """Sizes and limits tried out, costs by least squares."""
     host_ms, host_size_ms = host_share_ms(seen, overhead_ms, link_mb_s)
+    if layout.cuts_writes:
+        # One command after the other, those of a group as well.
+        each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
+        host_ms = seen.groups * each_ms
+        host_size_ms = host_size_ms + (-(-seen.sizes // layout.command_bytes) - 1) * overhead_ms
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
     by_space = tuple(Held(size, size, size) for size in layout.alike_bytes)
@@ -333,14 +340,17 @@ def _misfit(
     """How badly packets of this kind explain the times, and the costs of visit and packet that do it best."""
     track_bytes = layout.track_bytes
     least = layout.packet_tracks.value * track_bytes
-    visits, by_group, space_group = small_visits(seen, writes, least)
-    by_size = np.ceil(seen.sizes / packet_bytes)
-    last_size = seen.sizes - (by_size - 1) * packet_bytes
-    space_size = (by_size - 1) * max(packet_bytes, least) + np.maximum(last_size, least)
+    visits, by_group, space_group = small_visits(seen, writes, least, one_by_one=layout.cuts_writes)
+    # What is cut into commands before visits the log with each of them.
+    commands, rest = np.divmod(seen.sizes, layout.command_bytes)
+    (of_command,), (command_space,) = _packets_of(np.array([layout.command_bytes]), packet_bytes, least)
+    by_rest, rest_space = _packets_of(rest, packet_bytes, least)
+    by_size = commands * of_command + by_rest
+    space_size = commands * command_space + rest_space
     packets = np.concatenate([by_group, by_size])
     fixed = np.concatenate([space_group, space_size]) / track_bytes
     weighted = (turns - fixed) * weights
-    visited = np.concatenate([visits, np.ones(len(seen.sizes))])
+    visited = np.concatenate([visits, commands + (rest > 0)])
     design = np.stack([visited, packets], axis=1) * weights[:, None]
     (append, packet), *_ = np.linalg.lstsq(design, weighted, rcond=None)
     append, packet = max(float(append), 0.0), max(float(packet), 0.0)
@@ -353,8 +363,19 @@ def _misfit(
     return float(np.sqrt(np.mean(residual**2))), append, packet
 
 
-def small_visits(seen: Visits, writes: int, least: float) -> tuple[Floats, Floats, Floats]:
-    """Visits, packets and bytes of log that each group takes."""
+def _packets_of(sizes: Ints, packet_bytes: int, least: float) -> tuple[Floats, Floats]:
+    """Packets of writes, and their space."""
+    packets = np.ceil(sizes / packet_bytes)
+    last = sizes - np.maximum(packets - 1, 0) * packet_bytes
+    space = np.maximum(packets - 1, 0) * max(packet_bytes, least) + np.where(sizes > 0, np.maximum(last, least), 0.0)
+    return packets, space
+
+
+def small_visits(seen: Visits, writes: int, least: float, *, one_by_one: bool = False) -> tuple[Floats, Floats, Floats]:
+    """Visits, packets and bytes of log that each group takes; a bridge that gives its writes on one by one parts it."""
+    if one_by_one:
+        each = seen.groups.astype(np.float64)
+        return each, each, each * max(BLOCK_BYTES, least)
     parts = [seen.groups] if seen.write_back else [np.ones(len(seen.groups)), seen.groups - 1]
     visits, packets, space = np.zeros(len(seen.groups)), np.zeros(len(seen.groups)), np.zeros(len(seen.groups))
     for count in parts:

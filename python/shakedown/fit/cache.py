@@ -17,6 +17,7 @@ _SPACE_MAY_END: Final = 0.8
 _SINGLE_SPACE_ENDS: Final = 0.9
 VISIT_PACKETS: Final = 64
 _MOST_IN_MEMORY: Final = 0.3
+_QUICK: Final = 4
 # Of bands that do not move all that is cleaned comes to its old place, but for what a late host makes of it.
 _STATIC: Final = 0.75
 # Of bands that stay this much at least comes to its old angle, on a busy host as well; of bands that move, every other
@@ -163,3 +164,24 @@ def shared_writes(cache: Cache) -> int:
 def _visit_writes(cache: Cache) -> int:
     most = VISIT_PACKETS * packet_writes(cache)
     return min(most, cache.in_memory or most)
+
+
+def single_is_quick(cache: Cache) -> bool:
+    """Whether writes that are durable one by one are taken nearly as fast: they show best when one has to wait."""
+    cost = cache.append
+    if cost is None or cost.packet_writes is None or cost.packet_writes.value > 1 or cache.flash:
+        return False
+    if cache.layout.visit_tracks.value:
+        return False
+    packet = cost.packet_turns.value + cache.layout.packet_tracks.value
+    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / VISIT_PACKETS + packet)
+
+
+def says_all(cache: Cache) -> bool:
+    """Whether another kind of fill would end at the same limit."""
+    writes = cache.append.packet_writes if cache.append else None
+    if cache.small is None:
+        return True
+    if cache.burst_hides_log:
+        return False
+    return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))

@@ -22,6 +22,7 @@ from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, UNKNOWN, Twin
 
 _SETTLE_MS: Final = 0.2
+_OTHER_WAY: Final = 4
 _WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
@@ -62,9 +63,13 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
         shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
         twin.put("interface", key, round(found.value, 1), shown)
     # With several commands under way at a time large requests would not be as late.
-    if facts.link.command_bytes and not sptf:
+    command_bytes = facts.link.command_bytes
+    if command_bytes and not sptf:
+        if facts.cache and facts.cache.layout.cuts_writes:
+            # Each of them visits the log, where it leaves more of a trace than in what memory answers.
+            command_bytes = Estimate.around(facts.cache.layout.command_bytes, 0.0)
         twin.put("interface", "bridge_us", 0, f"{UNKNOWN}; counts as overhead")
-        _measured(twin, "interface", "max_transfer_bytes", facts.link.command_bytes, 0)
+        _measured(twin, "interface", "max_transfer_bytes", command_bytes, 0)
         twin.put("interface", "bridge_queue", 1, f"measured: large requests take as long as their commands {BY}")
     _translation(twin, facts)
     return twin
@@ -134,19 +139,24 @@ def _beyond_data(facts: Facts) -> float:
 def _mechanics(twin: Twin, facts: Facts) -> None:
     turn = facts.turn_ms.value
     skews = [twin.number("geometry", key) / 360 * turn for key in _SKEWS]
-    shares = sorted(facts.seeks)
-    times = np.maximum.accumulate([facts.seeks[share].value for share in shares])
-    (x0, x1), (y0, y1) = shares[:2], times[:2]
+    settling, seeks = facts.settling, facts.settling.seeks if facts.settling else facts.seeks
+    settle_ms = round(min(settling.write_ms.value, min(skews) - _HAIR_MS), 3) if settling else _SETTLE_MS
+    shares = sorted(seeks)
+    times = np.maximum.accumulate([seeks[share].value for share in shares])
+    # To the next cylinder the curve goes on as it begins: what that looks like shows in ways that differ enough.
+    other = next(number for number, share in enumerate(shares) if share >= _OTHER_WAY * shares[0])
+    (x0, x1), (y0, y1) = (shares[0], shares[other]), (times[0], times[other])
     single = y0 - (y1 - y0) * x0**0.5 / (x1**0.5 - x0**0.5)
-    single = float(np.clip(single, 0.05, min(skews[1] - _SETTLE_MS - _HAIR_MS, y0)))
+    single = float(np.clip(single, 0.05, min(skews[1] - settle_ms - _HAIR_MS, y0)))
     full = float(times[-1] + (times[-1] - times[-2]) * (1 - shares[-1]) / (shares[-1] - shares[-2]))
     table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
     table.append([1.0, round(full, 3)])
-    error = float(np.mean([one.high - one.low for one in facts.seeks.values()])) / 2
+    error = float(np.mean([one.high - one.low for one in seeks.values()])) / 2
     shown = f"measured: each to {error:.2f} ms or so {BY}; the ends continued"
-    twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if facts.seeks is USUAL else shown)
-    twin.put("mechanics", "write_settle_ms", _SETTLE_MS, f"{UNKNOWN}; usual")
-    switch = round(max(min(skews[0] - _SETTLE_MS - _HAIR_MS, single), 0.0), 3)
+    twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if seeks is USUAL else shown)
+    settle_by = _span(settling.write_ms, 3) if settling else f"{UNKNOWN}; usual"
+    twin.put("mechanics", "write_settle_ms", settle_ms, settle_by)
+    switch = round(max(min(skews[0] - settle_ms - _HAIR_MS, single), 0.0), 3)
     twin.put("mechanics", "head_switch_ms", switch, f"{UNKNOWN}; the skew hides no more")
     parking = facts.parking
     if parking is None:

@@ -28,6 +28,9 @@ _EXPLAINED: Final = 0.25
 _SURELY_CUT: Final = 0.03
 # 240 sectors and twice as many, which hosts give such bridges; and powers of two.
 _USUAL_COMMANDS: Final = (122_880, 245_760, 65_536, 131_072, 262_144, 524_288)
+# What memory answers takes as long each time, to so much of it and what a host is late by mostly.
+_STEADY, _STEADY_MS = 0.1, 0.2
+_FEWEST_SIZES: Final = 2
 _SEGMENTS: Final = 300
 # One in thirty comes as soon by its angle alone.
 _HITS, _LOOKS = 3, 6
@@ -76,6 +79,8 @@ class Link:
     """Whether a bridge seems to cut large requests into commands."""
     command_bytes: Estimate | None = None
     """What each of them has at most, where they come one after the other; overhead and rate are theirs then."""
+    commands: tuple[int, ...] = ()
+    """All usual sizes that they may have."""
 
 
 def link(bench: Bench, turn_ms: float) -> Link:
@@ -100,6 +105,7 @@ def _quick(log: Log, turn_ms: float) -> bool:
 
 def estimate_link(log: Log) -> Link:
     """Requests that memory answers: their time grows with their size by the link's rate."""
+    log = log.part(np.isin(log.lengths, _answered(log)))
     again, lengths = log.latency_ms, log.lengths
     sizes = np.unique(lengths)
     medians = np.array([np.median(again[lengths == size]) for size in sizes])
@@ -122,6 +128,14 @@ def estimate_link(log: Log) -> Link:
     return Link(overhead, Estimate(*map(float, rate_mb_s)), cuts=cuts)
 
 
+def _answered(log: Log) -> Ints:
+    """The sizes that memory answers: of one of which it keeps a part only, the rest waits for this angle or that."""
+    sizes = np.unique(log.lengths)
+    quarters = np.array([np.quantile(log.latency_ms[log.lengths == size], (0.25, 0.5, 0.75)) for size in sizes])
+    steady: Ints = sizes[quarters[:, 2] - quarters[:, 0] <= _STEADY * quarters[:, 1] + _STEADY_MS]
+    return steady if len(steady) > _FEWEST_SIZES else sizes
+
+
 def _cut(sizes: Ints, medians: Floats, spread: float, straight_off: float) -> Link | None:
     """Overhead, rate and bytes of commands one after the other, if they explain what no straight line does."""
     alike: dict[tuple[int, ...], list[int]] = {}
@@ -139,13 +153,14 @@ def _cut(sizes: Ints, medians: Floats, spread: float, straight_off: float) -> Li
     late_ms, largest = 4 * max(spread, 1e-4), float(sizes[-1])
     error = off + late_ms / float(medians[0])
     slope_error = off + late_ms * float(np.ceil(largest / held[-1])) / (slope * largest)
-    usual = [most for most in held if most in _USUAL_COMMANDS]
+    usual = tuple(most for most in _USUAL_COMMANDS if most in held)
     middle = round((held[0] * held[-1]) ** 0.5 / BLOCK_BYTES) * BLOCK_BYTES
     return Link(
         Estimate.around(overhead_ms * 1e3, error * overhead_ms * 1e3 + 1),
         Estimate(1 / slope / 1e3, (1 - slope_error) / slope / 1e3, (1 + slope_error) / slope / 1e3),
         cuts=True,
         command_bytes=Estimate(float(usual[0] if usual else middle), float(held[0]), float(held[-1])),
+        commands=usual,
     )
 
 

@@ -22,6 +22,14 @@ class Estimate:
         """Half of the interval."""
         return (self.high - self.low) / 2
 
+    def over(self, whole: Estimate) -> Estimate:
+        """Its share of another."""
+        return Estimate(self.value / whole.value, self.low / whole.high, self.high / whole.low)
+
+    def less(self, other: Estimate) -> Estimate:
+        """What is left of it without another."""
+        return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)
+
     @staticmethod
     def around(value: float, error: float) -> Estimate:
         """A value and what it may be off by on either side."""

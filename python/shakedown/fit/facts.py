@@ -32,10 +32,19 @@ from shakedown.fit import (
     regions,
     rotation,
     seek,
+    settle,
     streams,
     tracks,
 )
-from shakedown.fit.cache import VISIT_PACKETS, Cache, packet_writes, single_space_bound, space_bound
+from shakedown.fit.cache import (
+    VISIT_PACKETS,
+    Cache,
+    packet_writes,
+    says_all,
+    single_is_quick,
+    single_space_bound,
+    space_bound,
+)
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
@@ -48,7 +57,6 @@ SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread
 _MOVED: Final = 0.5
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
-_QUICK: Final = 4
 # Where none is measured: what the drives have that were looked into by others.
 _PACKET_BYTES: Final = 524_288
 # What a drive with a cache may wait for before it cleans, where that did not show.
@@ -87,6 +95,7 @@ class Facts:
     """Which share of blocks lay elsewhere right behind their writing, and soon no longer there."""
     blur_turns: float = 0.0
     """What angles are known to."""
+    settling: settle.Settling | None = None
 
     @property
     def surface(self) -> seek.Surface:
@@ -102,6 +111,11 @@ class Facts:
     def cuts_visits(self) -> bool:
         """Whether a large write is several visits to the log: a bridge cuts it, and each command is durable."""
         return self.link.cuts and not self.bursts.write_back
+
+    @property
+    def commands(self) -> tuple[int, ...]:
+        """Into commands of one of these sizes a large write is cut, each of which visits the log."""
+        return self.link.commands if self.cuts_visits and self.link.commands else (layout.WHOLE,)
 
     @property
     def overhead_ms(self) -> float:
@@ -156,8 +170,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
         inner = None
     tell("overhead, link and memory")
     link = dram.link(bench, turn.value)
-    overhead_ms = link.overhead_us.value / 1e3
-    surface = _surface(bench.capacity_bytes, found)
+    overhead_ms, surface = link.overhead_us.value / 1e3, _surface(bench.capacity_bytes, found)
     tell("seeks")
     looks = [(share, seek.measure(bench, surface, share, overhead_ms, turn.value)) for share in seek.SHARES]
     seeks = {share: one for share, one in looks if one}
@@ -185,6 +198,9 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
+    elif outer and link.seen and not facts.cleans_at_once:
+        tell("settling before a write")
+        facts.settling = settle.measure(bench, surface, overhead_ms, turn.value, outer.track_bytes.value)
     if with_parking:
         tell("parking of the heads")
         slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
@@ -295,8 +311,11 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
         skew = cache.layout.track_bytes / turn_bytes - 1
         bench.idle(settle_ns)
         steps = log_track.measure(bench, sight, first)
-        track_bytes = log_track.estimate(steps, cache.layout.track_bytes, facts.skews or (skew,), sight.blur)
-        cache.layout = layout.estimate(angles, track_bytes / (1 + skew), track_bytes, facts.skews, sight.blur)
+        skews, whole_bytes = facts.skews or (skew,), min(facts.commands)
+        track_bytes = log_track.estimate(steps, cache.layout.track_bytes, skews, sight.blur, whole_bytes)
+        cache.layout = layout.estimate(
+            angles, track_bytes / (1 + skew), track_bytes, facts.skews, sight.blur, facts.commands
+        )
         borders = regions.measure(bench, facts.surface, sight, facts.skews or (skew,), cache.layout)
         cache.regions = len(borders) + 1
         if borders:
@@ -318,7 +337,8 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     filler = filler_of(bench, cache)
     cache.length = length.measure(filler, int(band_bytes), settle_ns)
     cache.journal = cache.length.journal if cache.length else None
-    if not cache.journal or not cache.journal.every or facts.cuts_visits:
+    several_each = facts.cuts_visits or filler.size > cache.append.one_visit_bytes
+    if not cache.journal or not cache.journal.every or several_each:
         tell("journal")
         cache.journal = filler.journal()
     cache.destage_bytes = _destaged(bench, facts, cache, tell)
@@ -419,14 +439,10 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     if whole is None or whole.value <= full.high.value:
         return
     cache.length = replace(met, bytes_found=whole)
-    cache.marks = marks.Marks(_share(full.high, whole), _share(full.low, whole), full.step_bytes / whole.value)
+    cache.marks = marks.Marks(full.high.over(whole), full.low.over(whole), full.step_bytes / whole.value)
     tell("fill with small writes, each durable")
     first = int(band.border + forced.FREE_BANDS * band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
     cache.writes_to_high = pressure.writes_until_late(filler, first, int(band.size_bytes.value), full.high, turn_ms)
-
-
-def _share(part: Estimate, whole: Estimate) -> Estimate:
-    return Estimate(part.value / whole.value, part.low / whole.high, part.high / whole.low)
 
 
 def _press(bench: Bench, cache: Cache) -> bands.Press:
@@ -540,13 +556,13 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
     cache.fill_order = fill.Order(first, region, settle_ns, rewritten=cache.streams is not None)
-    kinds = ("single", "small") if _single_is_quick(cache) else ("small", "single")
+    kinds = ("single", "small") if single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
         before = cache.small.writes if cache.small and not cache.burst_hides_log else None
         most = int(_MORE_THAN_ENOUGH * before) if before else fill.MOST_WRITES
         setattr(cache, kind, filled(bench, cache, kind, most))
-        if _says_all(cache):
+        if says_all(cache):
             break
     emptying(bench, cache).before(first)
 
@@ -576,24 +592,3 @@ def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     emptying(bench, cache).before(order.first)
     flush_every = {"small": 0, "single": 1, "grouped": cache.groups.writes if cache.groups else 1}[kind]
     return fill.fill(bench, f"fill-{kind}", order, flush_every=flush_every, known=cache.journal, most=most)
-
-
-def _single_is_quick(cache: Cache) -> bool:
-    """Whether writes that are durable one by one are taken nearly as fast: they show best when one has to wait."""
-    cost = cache.append
-    if cost is None or cost.packet_writes is None or cost.packet_writes.value > 1 or cache.flash:
-        return False
-    if cache.layout.visit_tracks.value:
-        return False
-    packet = cost.packet_turns.value + cache.layout.packet_tracks.value
-    return cost.append_turns.value + packet < _QUICK * (cost.append_turns.value / VISIT_PACKETS + packet)
-
-
-def _says_all(cache: Cache) -> bool:
-    """Whether another kind of fill would end at the same limit."""
-    writes = cache.append.packet_writes if cache.append else None
-    if cache.small is None:
-        return True
-    if cache.burst_hides_log:
-        return False
-    return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))

@@ -36,6 +36,8 @@ _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
 _FEWEST_SHOWN: Final = 6
 # What holds more than any write that was seen, or any whole number of blocks.
+# Commands larger than any write that was seen.
+WHOLE: Final = 1 << 40
 _PACKETS: Final = np.array([1 << 40, *range(1 << 16, (1 << 20) + 1, BLOCK_BYTES)], dtype=np.int64)
 
 
@@ -52,6 +54,13 @@ class Layout:
     """What it misses of the measured spaces."""
     alike_bytes: tuple[int, ...] = ()
     """All sizes of a packet that explain the spaces about as well, if it leaves gaps."""
+    command_bytes: int = WHOLE
+    """Into commands of so many bytes a write is cut before, each of which is a visit."""
+
+    @property
+    def cuts_writes(self) -> bool:
+        """Whether a large write is several visits."""
+        return self.command_bytes < WHOLE
 
     def error_share(self, size: int) -> float:
         """What the space of a durable write of ``size`` may be wrong by."""
@@ -59,7 +68,9 @@ class Layout:
 
     def space_bytes(self, size: int) -> float:
         """What a durable write of ``size`` takes."""
-        return self.visit_tracks.value * self.track_bytes + self._packed_bytes(size)
+        whole, rest = divmod(size, self.command_bytes)
+        last = self._visit_bytes(rest) if rest else 0.0
+        return (whole * self._visit_bytes(self.command_bytes) if whole else 0.0) + last
 
     def gathered_bytes(self, writes: int, visit_writes: int) -> float:
         """What each of many small writes takes that go into packets of so many, and so many of them a visit."""
@@ -73,8 +84,9 @@ class Layout:
         last = max(rest * BLOCK_BYTES, least) if rest else 0.0
         return visit + whole * max(packet_writes * BLOCK_BYTES, least) + last
 
-    def _packed_bytes(self, size: int) -> float:
-        return packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)
+    def _visit_bytes(self, size: int) -> float:
+        packed = packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)
+        return self.visit_tracks.value * self.track_bytes + packed
 
     @staticmethod
     def without_gaps(track_bytes: float) -> Layout:
@@ -147,12 +159,18 @@ def logged_angles(bench: Bench, name: str, places: Ints, turn_ms: float) -> Floa
 
 
 def estimate(
-    angles: Floats, turn_bytes: float, track_bytes: float, skews: tuple[float, ...] = (), blur: float = _BLUR_TURNS
+    angles: Floats,
+    turn_bytes: float,
+    track_bytes: float,
+    skews: tuple[float, ...] = (),
+    blur: float = _BLUR_TURNS,
+    commands: tuple[int, ...] = (WHOLE,),
 ) -> Layout:
     """The layout from the angles of each size's writes, in the order in which they were written.
 
     ``turn_bytes`` come under the heads in a turn where the log is, skews included; ``track_bytes`` without. The
-    ``skews`` of tracks and cylinders, in turns, where both are known. ``blur`` is what a step is known to.
+    ``skews`` of tracks and cylinders, in turns, where both are known. ``blur`` is what a step is known to. Into
+    ``commands`` of one of these sizes writes are cut before, whichever explains their spaces best.
     """
     shown = np.sum(~np.isnan(angles), axis=1) >= _FEWEST_SHOWN
     # Without the smallest nothing is told; a log may have no room for the largest.
@@ -172,7 +190,8 @@ def estimate(
     spaces = [one / track_bytes for more in (0, 1) for one in _spaces(advances, sizes, more, grain, turn_bytes)]
     if skews:
         spaces = [_sharpened(tracks, steps, skews, blur) for tracks in spaces]
-    fits = [_explained(tracks, sizes, track_bytes) for tracks in spaces]
+    cut = [[_explained(tracks, sizes, track_bytes, command) for command in commands] for tracks in spaces]
+    fits = [min(one, key=lambda fit: fit.misfit_tracks) for one in cut]
     known = skews or (track_bytes / turn_bytes - 1,)
     likely = [_likely(fit, sizes, steps, known, blur) for fit in fits]
     return fits[int(np.argmax(likely))] if max(likely) > likely[0] + _TELLING else fits[0]
@@ -214,11 +233,11 @@ def _steps(step: float, more_turns: float) -> tuple[float, ...]:
     return (step - 1, step) if step > 1 - _SLACK_TURNS else (step,)
 
 
-def _explained(tracks: Floats, sizes: Ints, track_bytes: float) -> Layout:
+def _explained(tracks: Floats, sizes: Ints, track_bytes: float, command_bytes: int) -> Layout:
     """The packets that explain such spaces best: they show where they leave gaps, at least behind a write's last."""
     leasts = _leasts(float(tracks[0]))
     leasts = np.where(leasts * track_bytes > 1.5 * BLOCK_BYTES, leasts, 0.0)
-    visits, wrong = _misfits(tracks, sizes, leasts * track_bytes, track_bytes)
+    visits, wrong = _misfits(tracks, sizes, leasts * track_bytes, track_bytes, command_bytes)
     ends, gaps = SIZES[-1] >= _PACKETS, leasts[:, None] > 0
     # Packets without gaps end nowhere.
     misfits = np.where(ends & ~gaps, np.inf, wrong + _SIMPLE * (1.0 * (visits > 0) + gaps + ends))
@@ -228,7 +247,7 @@ def _explained(tracks: Floats, sizes: Ints, track_bytes: float) -> Layout:
     misfit, packet = float(misfits[row, column]), int(_PACKETS[column])
     alike = _PACKETS[ends & (misfits.min(axis=0) <= misfit + _SIMPLE)] if ends[column] else _PACKETS[:0]
     visit, least = _around(float(visits[row, column]), misfit), _around(float(leasts[row]), misfit)
-    return Layout(visit, least, packet, track_bytes, misfit, tuple(alike.tolist()))
+    return Layout(visit, least, packet, track_bytes, misfit, tuple(alike.tolist()), command_bytes)
 
 
 def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
@@ -279,16 +298,26 @@ def _leasts(smallest: float) -> Floats:
     return np.array([0.0, smallest, *np.arange(0.02, max(smallest, 0.02), _GRAIN_TRACKS)])
 
 
-def _misfits(tracks: Floats, sizes: Ints, leasts: Floats, track_bytes: float) -> tuple[Floats, Floats]:
+def _misfits(
+    tracks: Floats, sizes: Ints, leasts: Floats, track_bytes: float, command_bytes: int
+) -> tuple[Floats, Floats]:
     """Of each least space, and each size of a packet: tracks of a visit, and how badly they explain the spaces."""
     # The smallest alone tell the least space of a packet, if that is small.
     weights = np.where(sizes == sizes[0], float(len(sizes)), 1.0)
+    commands, rest = np.divmod(sizes, command_bytes)
+    whole = _packed(np.array([command_bytes]), leasts) if commands.any() else 0.0
+    off = tracks - (commands * whole + _packed(rest, leasts)) / track_bytes
+    visited = commands + (rest > 0)
+    visits = np.maximum(np.average(off / visited, axis=2, weights=weights), 0.0)
+    visits[visits < _LEAST_TRACKS] = 0.0
+    return visits, np.sqrt(np.average((off - visits[:, :, None] * visited) ** 2, axis=2, weights=weights))
+
+
+def _packed(sizes: Ints, leasts: Floats) -> Floats:
+    """Space of what has these sizes, for each least space, and each size of a packet."""
     whole, rest = np.divmod(sizes, _PACKETS[:, None])
     last = np.where(rest > 0, np.maximum(rest, leasts[:, None, None]), 0.0)
-    off = tracks - (whole * np.maximum(_PACKETS[:, None], leasts[:, None, None]) + last) / track_bytes
-    visits = np.maximum(np.average(off, axis=2, weights=weights), 0.0)
-    visits[visits < _LEAST_TRACKS] = 0.0
-    return visits, np.sqrt(np.average((off - visits[:, :, None]) ** 2, axis=2, weights=weights))
+    return np.asarray(whole * np.maximum(_PACKETS[:, None], leasts[:, None, None]) + last)
 
 
 def _around(tracks: float, misfit: float) -> Estimate:

@@ -45,12 +45,16 @@ def measure(bench: Bench, sight: Sight, first: int) -> Floats:
     return np.asarray((end - begin) % 1.0)
 
 
-def estimate(steps: Floats, expected_bytes: float, skews: tuple[float, ...], blur: float) -> float:
+def estimate(
+    steps: Floats, expected_bytes: float, skews: tuple[float, ...], blur: float, whole_bytes: float = np.inf
+) -> float:
     """Bytes of a track: with which of all that a surface has the steps are likeliest.
 
     ``expected_bytes`` unless another is much likelier: where its place is known its tracks are known better. ``skews``
-    as of ``layout.estimate``; ``blur`` is what a step is known to, in turns.
+    as of ``layout.estimate``; ``blur`` is what a step is known to, in turns. Writes of up to ``whole_bytes`` go to the
+    log as one: of others parts may lie apart.
     """
+    steps = np.where(np.array(SIZES)[:, None] <= whole_bytes, steps, np.nan)
     tried = expected_bytes * _SCALES
     likely = np.array([_likely(steps, track_bytes, skews, blur) for track_bytes in tried])
     best = int(np.argmax(likely))

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Bools, Floats, Log, Trace
 
 _PAIRS: Final = 48
-_LATE: Final = 2
+LATE: Final = 2
 _SURELY: Final = 4.0
 _FROM_MEMORY_TURNS: Final = 0.03
 # Where memory answers whatever is asked.
@@ -54,8 +54,13 @@ def measure(bench: Bench, surface: Surface, share: float, overhead_ms: float, tu
 
 def trace(first: int, second: int, capacity_bytes: int) -> Trace:
     """From one place to another and back, each time to a fresh block nearby, at any angle."""
-    draw = np.random.default_rng(2)
-    room = max(min(192 << 20, capacity_bytes // 200, max(second - first, 1 << 20)), 1 << 20) // BLOCK_BYTES
+    room = max(min(192 << 20, capacity_bytes // 200, max(second - first, 1 << 20)), 1 << 20)
+    return between(first, second, room, capacity_bytes, 2)
+
+
+def between(first: int, second: int, room_bytes: int, capacity_bytes: int, seed: int) -> Trace:
+    """The same with so much room around either place."""
+    draw, room = np.random.default_rng(seed), room_bytes // BLOCK_BYTES
     offsets = np.empty(2 * _PAIRS, np.int64)
     for half, base in ((0, first), (1, second)):
         offsets[half::2] = (max(base, 0) // BLOCK_BYTES + draw.choice(room, _PAIRS, replace=False)) * BLOCK_BYTES
@@ -64,11 +69,14 @@ def trace(first: int, second: int, capacity_bytes: int) -> Trace:
 
 def estimate(log: Log, overhead_ms: float, turn_ms: float) -> Estimate | None:
     """Between the luckiest read and what the unluckiest leaves after a whole turn of waiting."""
-    latency = log.latency_ms
-    # What memory answered did not move the arm, so the next read did not come from the other place, nor the first.
-    hit = latency < overhead_ms + _FROM_MEMORY_TURNS * turn_ms
-    here = ~hit & ~np.concatenate([[True], hit[:-1]])
-    return bracket(latency[here], overhead_ms, turn_ms) if np.sum(here) > _LATE else None
+    here = from_elsewhere(log, overhead_ms, turn_ms)
+    return bracket(log.latency_ms[here], overhead_ms, turn_ms) if np.sum(here) > LATE else None
+
+
+def from_elsewhere(log: Log, overhead_ms: float, turn_ms: float) -> Bools:
+    """What memory answered did not move the arm, so the next read did not come from the other place, nor the first."""
+    hit = log.latency_ms < overhead_ms + _FROM_MEMORY_TURNS * turn_ms
+    return np.asarray(~hit & ~np.concatenate([[True], hit[:-1]]))
 
 
 def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:
@@ -77,10 +85,10 @@ def bracket(latency_ms: Floats, overhead_ms: float, turn_ms: float) -> Estimate:
     What memory answered says nothing, nor do the few of which the host may have been late.
     """
     moved = np.sort(latency_ms[latency_ms > overhead_ms + _FROM_MEMORY_TURNS * turn_ms])
-    if len(moved) <= 2 * _LATE:
+    if len(moved) <= 2 * LATE:
         moved = np.sort(latency_ms)
     high = float(moved[0]) - overhead_ms
-    low = max(float(moved[-1 - _LATE]) - overhead_ms - turn_ms, 0.0)
+    low = max(float(moved[-1 - LATE]) - overhead_ms - turn_ms, 0.0)
     if low > high:
         # More answers were late than that. So many reads come that near to the luckiest possible, 49 times of 50.
         low = max(high - _SURELY * turn_ms / len(moved), 0.0)

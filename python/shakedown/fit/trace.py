@@ -16,6 +16,7 @@ BLOCK_BYTES: Final = 4096
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

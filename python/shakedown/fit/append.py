@@ -90,6 +90,8 @@ class Append:
     """Root of the mean square of what the formula misses, as a share."""
     one_visit_bytes: float = np.inf
     """A larger write takes several visits, as far as that shows."""
+    one_packet_each: bool = False
+    """Whether each visit may have brought one packet: what of its cost is the packet's is not known then."""
 
 
 @dataclass(frozen=True)
@@ -287,9 +289,8 @@ def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, 
     host_ms, host_size_ms = host_share_ms(seen, overhead_ms, link_mb_s)
     if layout.cuts_writes:
         # One command after the other, those of a group as well.
-        each_ms = overhead_ms + BLOCK_BYTES / link_mb_s / 1e3
-        host_ms = seen.groups * each_ms
-        host_size_ms = host_size_ms + (-(-seen.sizes // layout.command_bytes) - 1) * overhead_ms
+        host_ms = seen.groups.astype(np.float64) * (overhead_ms + BLOCK_BYTES / link_mb_s / 1e3)
+        host_size_ms = host_size_ms + (-(-seen.sizes // layout.command_bytes) - 1).astype(np.float64) * overhead_ms
     turns = np.concatenate([seen.group_ms - host_ms, seen.size_ms - host_size_ms]) / turn_ms
     weights = 1 / np.maximum(np.concatenate([seen.group_ms, seen.size_ms]) / turn_ms, 0.2)
     by_space = tuple(Held(size, size, size) for size in layout.alike_bytes)
@@ -313,6 +314,7 @@ def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, 
         size if packet > _LEAST_TURNS or by_space else None,
         _over(writes, list(counts)) if len(counts) <= 3 else None,
         misfit,
+        one_packet_each=layout.cuts_writes and any(one[3].usual >= layout.command_bytes for one in near),
     )
 
 

@@ -310,6 +310,8 @@ def _cache(twin: Twin, cache: Cache) -> None:
         _tracks(twin, "packet_tracks", cache.layout.packet_tracks, cache.layout.track_bytes)
         _measured(twin, section, "packet_turns", cost.packet_turns, 4)
         _measured(twin, section, "append_turns", cost.append_turns, 4)
+        for key in ("packet_turns", "append_turns") if cost.one_packet_each else ():
+            twin.doubt(section, key, "each visit may have brought one packet, which cost so much with it")
         twin.put(section, "follow_turns", 0.0, f"{UNKNOWN}; none")
         if cache.layout.visit_tracks.value:
             _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)

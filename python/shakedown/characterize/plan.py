@@ -20,7 +20,8 @@ _CONVENTIONAL_S: Final[dict[str, float]] = {
     "read-ahead and write buffer": 190,
     "does what was written lie where it should": 80,
 }
-_SETTLING_S: Final = {"settling before a write": 50.0}
+# What only a drive without a cache shows.
+_ALL_OVER_S: Final = {"writes all over the surface": 105.0}
 # It is looked at four times where nothing lies elsewhere.
 _MOVED_S: Final = {"does what was written lie where it should": 33.0}
 _AGGRESSIVE_S: Final[dict[str, tuple[float, float]]] = {
@@ -99,7 +100,7 @@ class Plan:
             return _CONVENTIONAL_S | (_MOVED_S | grown if grown else {})
 
         parking_s = _PARKING_S if with_parking else None
-        conventional = course({}) | _SETTLING_S
+        conventional = course({}) | _ALL_OVER_S
         return Plan(capacity_bytes, int(cache), conventional, course(_AGGRESSIVE_S), course(_LAZY_S), parking_s)
 
     def refuse_small(self) -> None:

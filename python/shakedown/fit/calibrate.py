@@ -35,6 +35,9 @@ _FINER: Final = 9
 # that, since what is two off must not depend on how a share is rounded.
 _HALF: Final = 0.5
 _TWO_OFF: Final = 2 + _HALF
+# Two deviations of how many leave in a given time, in roots of their number: 0.65 where each waits for its angle, and
+# there are the drive's looks, of which the middle one counts, and the twin's.
+_LUCK: Final = 1.5
 _CLEARLY: Final = 3
 # What is not known may be so much less or more.
 _OTHERWISE: Final = (0.5, 2.0)
@@ -73,6 +76,13 @@ class Stage:
     """Whether the direct estimate holds what left meanwhile: those that count the same come before it."""
     rises: bool = False
     """Whether the figure never falls where the value rises; if a twin's does, luck decides it."""
+    leaving: float = 0.0
+    """How much of the figure leaves at a time while it is counted, one by one and each at its own angle's time."""
+
+    def tolerance_of(self, value: float) -> float:
+        """As a share: how many of those that left did so is luck, the drive's as well as the twin's."""
+        luck = _LUCK * (max(self.wanted - value, 0.0) * self.leaving) ** 0.5 / self.wanted
+        return max(self.tolerance, luck)
 
 
 @dataclass(frozen=True)
@@ -188,11 +198,13 @@ def _memory(facts: Facts) -> list[Stage]:
                 buffered,
                 count,
                 max(0.004, max(_TWO_OFF, facts.bursts.writes_off + _HALF) / count),
-                lambda bench: _burst(bench, overhead_ms, turn_ms),
+                lambda bench: _burst(bench, overhead_ms, turn_ms, wide=facts.bursts.wide),
                 "burst",
                 between=True,
                 counted=True,
                 rises=True,
+                # A log takes whole visits.
+                leaving=1.0 if facts.cache is None else 0.0,
             )
         )
     if facts.bursts.bytes_taken and not facts.bursts.end_by_number:
@@ -214,6 +226,7 @@ def _memory(facts: Facts) -> list[Stage]:
                 between=True,
                 counted=True,
                 rises=True,
+                leaving=dram.LARGE_BYTES if facts.cache is None else 0.0,
             )
         )
     return stages
@@ -333,17 +346,18 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         same = [one.value for one in near if one.miss == least]
         direct = (min(same) * max(same)) ** 0.5
     best = min(near, key=lambda one: abs(float(np.log(one.value / direct)))).twin
-    agreeing = [one.value for one in near]
+    tolerance = stage.tolerance_of(best.number(stage.section, stage.key))
+    agreeing = [one.value for one in showing if one.miss <= max(tolerance, least)]
     if stage.otherwise is not None:
         tried_otherwise = _try(stage.otherwise(twin), stage, stage.candidates, make)
-        agreeing += [one.value for one in tried_otherwise if one.miss <= stage.tolerance]
+        agreeing += [one.value for one in tried_otherwise if one.miss <= tolerance]
     low, high = _span(stage, [one.value for one in showing], agreeing)
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
-    if least > stage.tolerance:
+    if least > tolerance:
         best.misses[stage.what] = least
         origin = f"{UNKNOWN}; nearest to the {stage.what} of all that were tried, and {least:.0%} off"
         best = _doubting(best, stage)
-    elif stage.rises and _falls(tried, stage.tolerance):
+    elif stage.rises and _falls(tried, tolerance):
         origin = f"{UNKNOWN}; the {stage.what} of a twin does not rise with it"
     elif stage.rises and high >= max(one.value for one in tried) and _agrees_with_more(best, stage, make):
         origin = f"{UNKNOWN}; at least {low:.0f}, for more make the {stage.what} no longer"
@@ -416,8 +430,8 @@ def _span(stage: Stage, tried: list[float], near: list[float]) -> tuple[float, f
     return outer[0] if outer[0] > less else low, outer[1] if outer[1] < more else high
 
 
-def _burst(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
-    _, _, writes = dram.first_look(bench, dram.waited_ms(overhead_ms, turn_ms))
+def _burst(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> float | None:
+    _, _, writes = dram.first_look(bench, dram.waited_ms(overhead_ms, turn_ms), wide=wide)
     return None if writes is None else float(writes)
 
 

@@ -64,6 +64,8 @@ _FELT: Final = 0.5
 _AGREE: Final = 0.1
 # Until the band is complete as well that a rewriting left.
 _RESTED_NS: Final = 20_000_000_000
+# Until a thousand writes have left memory.
+_EMPTIED_NS: Final = 8_000_000_000
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,8 @@ class Bursts:
     """By how many small ones looks disagree: how many leave memory before it is full is luck with their angles."""
     bytes_off: int = 0
     """By how many bytes of large ones."""
+    wide: bool = False
+    """Whether the small ones lay all over the surface."""
 
     @property
     def end_by_number(self) -> bool:
@@ -244,12 +248,27 @@ def waited_ms(overhead_ms: float, turn_ms: float) -> float:
     return overhead_ms + 0.25 * turn_ms
 
 
-def _small_burst(bench: Bench, limit_ms: float) -> tuple[float, list[int | None]]:
+def over_surface(bench: Bench, found: Bursts, overhead_ms: float, turn_ms: float) -> Bursts:
+    """The same by small writes all over the surface, where none goes through a cache.
+
+    Far from each other they leave memory slowly: a burst ends soon after as many as memory holds. Within a few tracks
+    they may leave nearly as fast as they come.
+    """
+    if not found.write_back:
+        return found
+    _, looks = _small_burst(bench, waited_ms(overhead_ms, turn_ms), wide=True)
+    writes = middle(looks)
+    return (
+        found if writes is None else replace(found, writes=writes, writes_off=_disagreement(looks, writes), wide=True)
+    )
+
+
+def _small_burst(bench: Bench, limit_ms: float, *, wide: bool = False) -> tuple[float, list[int | None]]:
     """What one of the first takes, and how many are taken before one has to wait, by some looks."""
-    log, count, writes = first_look(bench, limit_ms)
+    log, count, writes = first_look(bench, limit_ms, wide=wide)
     looks: list[int | None] = [writes]
     if writes is not None:
-        looks += [until_full(_burst(bench, count).latency_ms, limit_ms) for _ in range(_COUNTS - 1)]
+        looks += [until_full(_burst(bench, count, wide=wide).latency_ms, limit_ms) for _ in range(_COUNTS - 1)]
     return float(np.median(log.latency_ms[:_FIRST_WRITES])), looks
 
 
@@ -269,19 +288,22 @@ def _near(looks: list[int | None], middle: int) -> list[int]:
     return [look for look in looks if look is not None and abs(look - middle) <= _AGREE * middle]
 
 
-def first_look(bench: Bench, limit_ms: float) -> tuple[Log, int, int | None]:
+def first_look(bench: Bench, limit_ms: float, *, wide: bool = False) -> tuple[Log, int, int | None]:
     """A burst of small writes, how many it has, and how many are taken before one has to wait."""
     for count in _BURSTS:
-        log = _burst(bench, count)
+        log = _burst(bench, count, wide=wide)
         writes = until_full(log.latency_ms, limit_ms)
         if writes is not None and writes <= _SEEN * count:
             break
     return log, count, writes
 
 
-def _burst(bench: Bench, count: int) -> Log:
+def _burst(bench: Bench, count: int, *, wide: bool = False) -> Log:
+    bench.idle(_EMPTIED_NS if wide else _RESTED_NS)
+    if wide:
+        slot_bytes = bench.capacity_bytes // (2 * count) // BLOCK_BYTES * BLOCK_BYTES
+        return bench.play("burst-wide", Trace.writes(scattered(count, 0, 2 * count, slot_bytes)))
     first = aligned(0.2 * bench.capacity_bytes)
-    bench.idle(_RESTED_NS)
     log = bench.play("burst-small", Trace.writes(scattered(count, first, 2 * count, 8 * BLOCK_BYTES)))
     rewrite(bench, "burst-small-rewrite", first, 16 * count * BLOCK_BYTES)
     return log

@@ -198,9 +198,11 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     facts.left_at_once = left_at_once(bench, turn.value)
     if facts.moved.share > _MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
-    elif outer and link.seen and not facts.cleans_at_once:
-        tell("settling before a write")
-        facts.settling = settle.measure(bench, surface, overhead_ms, turn.value, outer.track_bytes.value)
+    elif not facts.cleans_at_once:
+        tell("writes all over the surface")
+        facts.bursts = dram.over_surface(bench, facts.bursts, overhead_ms, turn.value)
+        if outer and link.seen:
+            facts.settling = settle.measure(bench, surface, overhead_ms, turn.value, outer.track_bytes.value)
     if with_parking:
         tell("parking of the heads")
         slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20

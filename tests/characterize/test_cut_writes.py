@@ -25,14 +25,24 @@ _CACHE = "translation.cache"
 
 def _truth(bridge: dict[str, Any], **new: Any) -> Truth:
     """One with its write cache off, and packets of no power of two."""
-    geometry = {"capacity_bytes": 1_116_999_999_488, "rpm": 5_291.3, "heads": 3, "zones": 22}
+    geometry: dict[str, Any] = {"capacity_bytes": 1_116_999_999_488, "rpm": 5_291.3, "heads": 3, "zones": 22}
     geometry |= {"outer_track_bytes": 1_593_344, "inner_track_bytes": 790_528}
     geometry |= {"track_skew_degrees": 49.0, "cylinder_skew_degrees": 63.0}
-    cache = {"bytes": 11_299_999_744, "entries": 171_000, "entry_counts": "write", "packet_bytes": 229_376}
+    cache: dict[str, Any] = {
+        "bytes": 11_299_999_744,
+        "entries": 171_000,
+        "entry_counts": "write",
+        "packet_bytes": 229_376,
+    }
     cache |= {"packet_writes": 5, "packet_tracks": 0.021, "packet_turns": 0.07, "append_turns": 0.73}
     cache |= {"journal_every": 170, "journal_ms": 233}
-    dram = {"write_back": False, "destage_bytes": 708_608, "read_ahead_bytes": 819_200, "write_segments": 75}
-    values = {f"geometry__{key}": value for key, value in geometry.items()}
+    dram: dict[str, Any] = {
+        "write_back": False,
+        "destage_bytes": 708_608,
+        "read_ahead_bytes": 819_200,
+        "write_segments": 75,
+    }
+    values: dict[str, Any] = {f"geometry__{key}": value for key, value in geometry.items()}
     values |= {f"translation__cache__{key}": value for key, value in cache.items()}
     values |= {f"dram__{key}": value for key, value in dram.items()}
     values |= {"mechanics__head_switch_ms": 0.9, "interface__overhead_us": 133, "interface__rate_mb_s": 291}

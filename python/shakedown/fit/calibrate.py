@@ -81,7 +81,7 @@ class Stage:
 
     def tolerance_of(self, value: float) -> float:
         """As a share: how many of those that left did so is luck, the drive's as well as the twin's."""
-        luck = _LUCK * (max(self.wanted - value, 0.0) * self.leaving) ** 0.5 / self.wanted
+        luck = _LUCK * math.sqrt(max(self.wanted - value, 0.0) * self.leaving) / self.wanted
         return max(self.tolerance, luck)
 
 
@@ -220,7 +220,7 @@ def _memory(facts: Facts) -> list[Stage]:
                 buffered,
                 taken,
                 off_bytes / taken,
-                lambda bench: _bytes(bench, overhead_ms, turn_ms),
+                lambda bench: _bytes(bench, overhead_ms, turn_ms, wide=facts.bursts.wide),
                 "burst of large writes",
                 doubted=("write_segments",),
                 between=True,
@@ -435,8 +435,11 @@ def _burst(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> f
     return None if writes is None else float(writes)
 
 
-def _bytes(bench: Bench, overhead_ms: float, turn_ms: float) -> float | None:
-    taken = dram.bursts(bench, overhead_ms, turn_ms).bytes_taken
+def _bytes(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> float | None:
+    if wide:
+        taken = dram.taken_at_once(bench, overhead_ms, turn_ms, wide=True)
+    else:
+        taken = dram.bursts(bench, overhead_ms, turn_ms).bytes_taken
     return None if taken is None else float(taken)
 
 

@@ -236,7 +236,7 @@ def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     """How many small writes, and how many bytes, are answered from memory before one has to wait."""
     limit_ms = waited_ms(overhead_ms, turn_ms)
     first_ms, looks = _small_burst(bench, limit_ms)
-    large = _large_burst(bench, limit_ms)
+    large = large_burst(bench, overhead_ms, turn_ms)
     if first_ms >= overhead_ms + 0.15 * turn_ms:
         return Bursts(False, None, None)
     writes, taken = middle(looks), _mostly(large)
@@ -249,7 +249,7 @@ def waited_ms(overhead_ms: float, turn_ms: float) -> float:
 
 
 def over_surface(bench: Bench, found: Bursts, overhead_ms: float, turn_ms: float) -> Bursts:
-    """The same by small writes all over the surface, where none goes through a cache.
+    """The same by writes all over the surface, where none goes through a cache.
 
     Far from each other they leave memory slowly: a burst ends soon after as many as memory holds. Within a few tracks
     they may leave nearly as fast as they come.
@@ -258,9 +258,11 @@ def over_surface(bench: Bench, found: Bursts, overhead_ms: float, turn_ms: float
         return found
     _, looks = _small_burst(bench, waited_ms(overhead_ms, turn_ms), wide=True)
     writes = middle(looks)
-    return (
-        found if writes is None else replace(found, writes=writes, writes_off=_disagreement(looks, writes), wide=True)
-    )
+    if writes is None:
+        return found
+    large = large_burst(bench, overhead_ms, turn_ms, wide=True)
+    taken = _mostly(large)
+    return Bursts(True, writes, taken, _disagreement(looks, writes), _disagreement(large, taken), wide=True)
 
 
 def _small_burst(bench: Bench, limit_ms: float, *, wide: bool = False) -> tuple[float, list[int | None]]:
@@ -298,24 +300,35 @@ def first_look(bench: Bench, limit_ms: float, *, wide: bool = False) -> tuple[Lo
     return log, count, writes
 
 
+def _all_over(bench: Bench, count: int, size: int) -> Trace:
+    """So many writes all over the surface."""
+    slot_bytes = bench.capacity_bytes // (2 * count) // BLOCK_BYTES * BLOCK_BYTES
+    return Trace.writes(scattered(count, 0, 2 * count, slot_bytes), size)
+
+
 def _burst(bench: Bench, count: int, *, wide: bool = False) -> Log:
     bench.idle(_EMPTIED_NS if wide else _RESTED_NS)
     if wide:
-        slot_bytes = bench.capacity_bytes // (2 * count) // BLOCK_BYTES * BLOCK_BYTES
-        return bench.play("burst-wide", Trace.writes(scattered(count, 0, 2 * count, slot_bytes)))
+        return bench.play("burst-wide", _all_over(bench, count, BLOCK_BYTES))
     first = aligned(0.2 * bench.capacity_bytes)
     log = bench.play("burst-small", Trace.writes(scattered(count, first, 2 * count, 8 * BLOCK_BYTES)))
     rewrite(bench, "burst-small-rewrite", first, 16 * count * BLOCK_BYTES)
     return log
 
 
-def _large_burst(bench: Bench, limit_ms: float) -> list[int | None]:
+def taken_at_once(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> int | None:
+    """How many bytes of large writes are taken before one has to wait."""
+    return _mostly(large_burst(bench, overhead_ms, turn_ms, wide=wide))
+
+
+def large_burst(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool = False) -> list[int | None]:
     """How many bytes of large writes are taken before one has to wait, by some looks.
 
     While a journal is written nothing leaves memory, which is full sooner then; that comes once in a while.
     """
+    limit_ms = waited_ms(overhead_ms, turn_ms)
     for count in _LARGE_BURSTS:
-        looks = [_large_look(bench, count, limit_ms, rest_ns) for rest_ns in _LARGE_RESTS_NS]
+        looks = [_large_look(bench, count, limit_ms, rest_ns, wide=wide) for rest_ns in _LARGE_RESTS_NS]
         taken = _mostly(looks)
         if taken is not None and taken <= _SEEN * count * LARGE_BYTES:
             break
@@ -328,7 +341,10 @@ def _mostly(looks: list[int | None]) -> int | None:
     return known[len(known) // 2] if 2 * len(known) > len(looks) else None
 
 
-def _large_look(bench: Bench, count: int, limit_ms: float, rest_ns: int) -> int | None:
+def _large_look(bench: Bench, count: int, limit_ms: float, rest_ns: int, *, wide: bool) -> int | None:
+    if wide:
+        bench.idle(_EMPTIED_NS + rest_ns)
+        return _taken(bench.play("burst-large-wide", _all_over(bench, count, LARGE_BYTES)), limit_ms)
     first = aligned(0.22 * bench.capacity_bytes)
     slots = min(bench.capacity_bytes // LARGE_BYTES // 4, 2 * count)
     places = scattered(min(count, slots // 2), first, slots, 2 * LARGE_BYTES)

@@ -81,6 +81,14 @@ def test_writes_of_a_memory_that_near_ones_leave_as_fast_as_they_come_show_all_o
     assert twin.number("dram", "write_segments") == pytest.approx(128, abs=2)
 
 
+def test_bytes_of_a_memory_that_near_writes_leave_as_fast_as_the_link_brings_them_are_told(tmp_path: Path) -> None:
+    """Of 42 MB nothing was told, and a twin with 17 wrote 1 MiB at random 11 % too slowly."""
+    truth = changed("st12000vn0007", dram__write_bytes=40 << 20, interface__rate_mb_s=230)
+    twin = _characterized(truth, 1, tmp_path)
+    assert "dram.write_bytes" not in twin.unidentified()
+    _nothing_wrong(twin, truth)
+
+
 @pytest.mark.parametrize("at_once", [1 << 20, 4 << 20])
 def test_bytes_are_known_to_what_may_have_left_memory_just_before_it_was_full(at_once: int) -> None:
     """Of 12.6 MB, of which 3.1 are written at once, 13.8 to 15.7 were told: bursts took 12 MiB or 15."""

@@ -23,7 +23,7 @@ def test_it_says_in_advance_how_long_a_real_drive_takes_and_what_is_lost(tmp_pat
     assert answer.returncode == 0, answer.stderr
     said = answer.stderr.partition("rotation")[0]
     assert "overwrites about" in said
-    assert "on a real drive it takes 6 minutes to 10 minutes if there is no persistent cache" in said
+    assert "on a real drive it takes 7 minutes to 11 minutes if there is no persistent cache" in said
     assert "hours if that is cleaned only when it is nearly full" in said
     assert "not identified, assumed instead:" in answer.stdout
     assert answer.stderr.endswith("\ntry: shakedown run cliff model:./twin.toml\n")

@@ -21,7 +21,7 @@ _CONVENTIONAL_S: Final[dict[str, float]] = {
     "does what was written lie where it should": 80,
 }
 # What only a drive without a cache shows.
-_ALL_OVER_S: Final = {"writes all over the surface": 105.0}
+_ALL_OVER_S: Final = {"writes all over the surface": 150.0}
 # It is looked at four times where nothing lies elsewhere.
 _MOVED_S: Final = {"does what was written lie where it should": 33.0}
 _AGGRESSIVE_S: Final[dict[str, tuple[float, float]]] = {

@@ -12,8 +12,9 @@ from characterize.blind import Truth, changed, with_values
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
-from shakedown.fit import append, layout, log_track
+from shakedown.fit import append, draft, layout, log_track
 from shakedown.fit.append import Visits
+from shakedown.fit.cache import Cache
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
 from shakedown.fit.twin import Twin
@@ -145,3 +146,14 @@ def test_a_track_is_measured_by_what_goes_to_the_log_as_one() -> None:
     steps = further[:, None] / _TRACK_BYTES
     angles = (steps + 0.13 * np.floor(begins + steps)) % 1.0
     assert log_track.estimate(angles, _TRACK_BYTES, (0.13,), 0.0075, 245_760) == _TRACK_BYTES
+
+
+@pytest.mark.parametrize("one_packet_each", [False, True])
+def test_and_the_twin_says_so(one_packet_each: bool) -> None:
+    cost = append.Append(
+        Estimate.around(1.02, 0.1), Estimate.around(0.0, 0.01), None, None, 0.001, one_packet_each=one_packet_each
+    )
+    twin = Twin("mine", "mine")
+    draft._cache(twin, Cache("outer", append=cost, layout=_no_gaps(122_880)))
+    for key in ("packet_turns", "append_turns"):
+        assert twin.is_unknown(_CACHE, key) is one_packet_each

@@ -9,11 +9,7 @@
 use std::collections::VecDeque;
 
 use super::buddies::Buddies;
-use super::options::PAGE_BYTES;
-use super::recovery::BLOCK_BYTES;
 use super::run::Run;
-
-const BLOCK_PAGES: u32 = (BLOCK_BYTES / PAGE_BYTES) as u32;
 
 /// So many pages go to a processor's list at once (`zone_batchsize`), in any host with 1 GiB of memory or more,
 const BATCH: u32 = 63;
@@ -32,27 +28,38 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Takes those of a block, appends them to `taken`, and returns how many runs these are, and in how many pieces they lie.
-    pub fn take(&mut self, taken: &mut Vec<Run>) -> (u16, u16) {
+    /// Takes so many, appends them to `taken`, and returns how many runs these are, and in how many pieces they lie.
+    pub fn take(&mut self, mut wanted: u32, taken: &mut Vec<Run>) -> (u16, u16) {
         let first = taken.len();
-        let mut wanted = BLOCK_PAGES;
-        self.doublings >>= BLOCK_PAGES;
         while wanted > 0 {
-            let Some(front) = self.list.front_mut() else {
-                self.refill();
-                continue;
-            };
-            let run = front.split_first(wanted);
-            if front.count == 0 {
-                self.list.pop_front();
-            }
-            (wanted, self.listed) = (wanted - run.count, self.listed - run.count);
+            let run = self.take_run(wanted);
+            wanted -= run.count;
             if !taken[first..].last_mut().is_some_and(|last| last.join(run)) {
                 taken.push(run);
             }
         }
         let pieces = taken[first..].iter().map(|run| run.pieces()).sum::<u32>();
         ((taken.len() - first) as u16, pieces as u16)
+    }
+
+    /// Takes one.
+    pub fn take_one(&mut self) -> Run {
+        self.take_run(1)
+    }
+
+    /// The first run of the list, and so many of it at most.
+    fn take_run(&mut self, most: u32) -> Run {
+        if self.list.is_empty() {
+            self.refill();
+        }
+        let front = &mut self.list[0];
+        let run = front.split_first(most);
+        if front.count == 0 {
+            self.list.pop_front();
+        }
+        self.listed -= run.count;
+        self.doublings = self.doublings.checked_shr(run.count).unwrap_or(0);
+        run
     }
 
     /// Gives back pages in the order in which they were taken.
@@ -117,6 +124,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const BLOCK_PAGES: u32 = 16;
+
     /// The same page by page, as the kernel does it.
     #[derive(Default)]
     struct OneByOne {
@@ -154,7 +163,7 @@ mod tests {
     }
 
     fn pieces(pages: &mut Pages) -> u16 {
-        pages.take(&mut Vec::new()).1
+        pages.take(BLOCK_PAGES, &mut Vec::new()).1
     }
 
     #[test]
@@ -163,7 +172,7 @@ mod tests {
         let mut taken = Vec::new();
         for expected in [1, 16, 1, 16] {
             taken.clear();
-            assert_eq!(pages.take(&mut taken).1, expected);
+            assert_eq!(pages.take(BLOCK_PAGES, &mut taken).1, expected);
             pages.give_back(&taken);
         }
     }
@@ -172,10 +181,10 @@ mod tests {
     fn blocks_that_come_back_in_another_order_leave_a_mixture() {
         let mut pages = Pages::default();
         let mut taken = [const { Vec::new() }; 2];
-        taken.iter_mut().for_each(|taken| _ = pages.take(taken));
+        taken.iter_mut().for_each(|taken| _ = pages.take(BLOCK_PAGES, taken));
         let mut again = Vec::new();
         taken.iter().for_each(|taken| pages.give_back(taken));
-        assert_eq!(pages.take(&mut again).1, 16, "each as it was, turned round");
+        assert_eq!(pages.take(BLOCK_PAGES, &mut again).1, 16, "each as it was, turned round");
         pages.give_back(&again);
         assert_eq!([(); 2].map(|()| pieces(&mut pages)), [1, 16]);
     }
@@ -185,7 +194,7 @@ mod tests {
         let mut pages = Pages::default();
         let mut taken = Vec::new();
         let blocks = 2 * TOO_MANY / BLOCK_PAGES;
-        (0..blocks).for_each(|_| _ = pages.take(&mut taken));
+        (0..blocks).for_each(|_| _ = pages.take(BLOCK_PAGES, &mut taken));
         pages.give_back(&taken);
         let listed = (pages.listed / BLOCK_PAGES) as usize;
         let pieces: Vec<u16> = (0..blocks).map(|_| pieces(&mut pages)).collect();
@@ -203,7 +212,7 @@ mod tests {
             for (takes, returns, stride) in steps {
                 for _ in 0..takes {
                     let (mut of_runs, mut of_ones) = (Vec::new(), Vec::new());
-                    let (count, pieces) = runs.take(&mut of_runs);
+                    let (count, pieces) = runs.take(BLOCK_PAGES, &mut of_runs);
                     prop_assert_eq!((usize::from(count), pieces), (of_runs.len(), ones.take(&mut of_ones)));
                     let pages = of_runs.iter().flat_map(|run| (0..run.count).map(|at| run.page(at)));
                     prop_assert_eq!(pages.collect::<Vec<_>>(), of_ones.clone());

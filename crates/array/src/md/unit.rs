@@ -58,6 +58,8 @@ pub(crate) struct Unit {
     /// The blocks that the recovery of copies recovers together, and the pages of memory that it reads them into.
     pub blocks: Vec<Block>,
     pub pages: Vec<Run>,
+    /// Where the small pieces of memory lie that its blocks take, as many each.
+    pub slabs: Vec<u32>,
     /// Stripes of the stripe cache that it holds.
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
@@ -79,6 +81,7 @@ impl Unit {
             bios: Vec::new(),
             blocks: Vec::new(),
             pages: Vec::new(),
+            slabs: Vec::new(),
             stripes: 0,
             recovers_bytes: 0,
             unreadable: Vec::new(),
@@ -127,12 +130,13 @@ impl Units {
             self.units.len() as u32 - 1
         });
         let unit = &mut self.units[number as usize];
-        let Unit { mut parts, mut bios, mut blocks, mut pages, .. } = std::mem::replace(unit, Unit::empty());
+        let Unit { mut parts, mut bios, mut blocks, mut pages, mut slabs, .. } = std::mem::replace(unit, Unit::empty());
         parts.clear();
         bios.clear();
         blocks.clear();
         pages.clear();
-        *unit = Unit { purpose, parts, bios, blocks, pages, ..Unit::empty() };
+        slabs.clear();
+        *unit = Unit { purpose, parts, bios, blocks, pages, slabs, ..Unit::empty() };
         number
     }
 
@@ -143,10 +147,12 @@ impl Units {
         let other = self.get_mut(rest);
         let bytes: u64 = unit.blocks[..blocks].iter().map(|block| block.bytes).sum();
         let runs: usize = unit.blocks[..blocks].iter().map(|block| usize::from(block.runs)).sum();
+        let slabs = unit.slabs.len() / unit.blocks.len() * blocks;
         other.stage = unit.stage;
         other.recovers_bytes = unit.recovers_bytes - bytes;
         other.blocks.extend(unit.blocks.drain(blocks..));
         other.pages.extend(unit.pages.drain(runs..));
+        other.slabs.extend(unit.slabs.drain(slabs..));
         unit.recovers_bytes = bytes;
         for part in &mut unit.parts {
             other.part(part.stage, part.verb, part.member, part.offset_bytes + bytes, part.bytes - bytes);
@@ -186,6 +192,7 @@ mod tests {
         unit.blocks =
             [(1, 1), (2, 17), (1, 16)].map(|(runs, segments)| Block { bytes: BLOCK, runs, segments }).to_vec();
         unit.pages = [0, 100, 200, 300].map(|first| Run::forward(first, 16)).to_vec();
+        unit.slabs = vec![4, 5, 6, 7, 8, 9];
         let fits = [(3, 17), (3, 18), (3, 34), (2, 34), (0, 0)];
         let fits = fits.map(|(blocks, segments)| unit.blocks_within(Limits { bytes: blocks * BLOCK, segments }));
         assert_eq!(fits, [1, 2, 3, 2, 1], "at least one");
@@ -195,9 +202,10 @@ mod tests {
             let unit = units.get(number);
             let places: Vec<u64> = unit.parts.iter().map(|part| part.offset_bytes / BLOCK).collect();
             let pages: Vec<u32> = unit.pages.iter().map(|run| run.first).collect();
-            (places, unit.parts[1].bytes / BLOCK, unit.recovers_bytes / BLOCK, unit.segments(), pages, unit.stage)
+            let memory = (unit.segments(), pages, unit.slabs.clone());
+            (places, unit.parts[1].bytes / BLOCK, unit.recovers_bytes / BLOCK, memory, unit.stage)
         });
-        assert_eq!(told[0], (vec![7, 5], 1, 1, 1, vec![0], 1));
-        assert_eq!(told[1], (vec![8, 6], 2, 2, 33, vec![100, 200, 300], 1));
+        assert_eq!(told[0], (vec![7, 5], 1, 1, (1, vec![0], vec![4, 5]), 1));
+        assert_eq!(told[1], (vec![8, 6], 2, 2, (33, vec![100, 200, 300], vec![6, 7, 8, 9]), 1));
     }
 }

@@ -27,7 +27,6 @@ pub mod parity;
 mod processor;
 mod recovery;
 mod role;
-mod run;
 mod slabs;
 mod stripes;
 mod superblocks;

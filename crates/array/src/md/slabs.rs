@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use super::pages::Pages;
-use super::run::Run;
 
 /// Pieces of a slab, which is one page.
 const PIECES: u8 = 8;
@@ -15,7 +14,7 @@ const KEPT: usize = 5;
 /// A page, and how many of its pieces are in use.
 #[derive(Clone, Copy, Debug)]
 struct Slab {
-    page: Run,
+    page: u32,
     in_use: u8,
 }
 
@@ -87,10 +86,10 @@ mod tests {
             taken.chunks(8).map(|of| of.iter().all(|slab| *slab == of[0])).filter(|same| *same).count(),
             KEPT + 3
         );
-        assert_eq!(pages.take_one(), Run::forward(KEPT as u32 + 3, 1), "a page for each");
+        assert_eq!(pages.take_one(), KEPT as u32 + 3, "a page for each");
         taken.iter().for_each(|slab| slabs.give_back(*slab, &mut pages));
         // The last is current; of the others five stay, and the two that were emptied behind them are pages again.
-        assert_eq!([(); 2].map(|()| pages.take_one().first), [6, 5]);
+        assert_eq!([(); 2].map(|()| pages.take_one()), [6, 5]);
         let again: Vec<u32> = (0..8).map(|_| slabs.take(&mut pages)).collect();
         assert_eq!(again, vec![taken[count - 1]; 8], "the current one goes first");
         assert_eq!(slabs.take(&mut pages), taken[0], "then the one that came back first");
@@ -101,7 +100,7 @@ mod tests {
         let (mut slabs, mut pages) = (Slabs::default(), Pages::default());
         let taken: Vec<u32> = (0..8 * 20).map(|_| slabs.take(&mut pages)).collect();
         taken.iter().skip(1).step_by(2).for_each(|slab| slabs.give_back(*slab, &mut pages));
-        assert_eq!(pages.take_one(), Run::forward(20, 1), "none came back");
+        assert_eq!(pages.take_one(), 20, "none came back");
         assert_eq!((0..8 * 10).map(|_| slabs.take(&mut pages)).max(), Some(19), "nor is any more needed");
     }
 }

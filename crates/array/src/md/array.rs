@@ -7,9 +7,9 @@ use drive::{BlockDevice, Completion, Request, Status, Verb};
 use super::barrier::Barrier;
 use super::bios::{Bio, Piece};
 use super::bitmaps::Bitmaps;
+use super::buffers::Buffers;
 use super::journal::{is_of_filesystem, is_of_load, Journal};
 use super::options::{Arrangement, Options, PAGE_BYTES};
-use super::pages::Pages;
 use super::processor::Processor;
 use super::recovery::Recovery;
 use super::role::Role;
@@ -64,7 +64,7 @@ pub struct Array<D> {
     pub(super) program_ends: Vec<u32>,
     /// Where the arms of the members are, as far as md knows: it reads a copy that is near.
     pub(super) heads: Vec<u64>,
-    pub(super) pages: Pages,
+    pub(super) buffers: Buffers,
     /// Regions that the bitmap marks, and when they were last written to.
     marked: HashMap<u64, u64>,
     next_daemon_ns: u64,
@@ -120,7 +120,7 @@ impl<D: BlockDevice> Array<D> {
             behind: VecDeque::new(),
             program_ends: Vec::new(),
             heads: vec![0; width],
-            pages: Pages::default(),
+            buffers: Buffers::new(options.layout, width),
             marked: HashMap::new(),
             next_daemon_ns: u64::MAX,
             recovery: None,

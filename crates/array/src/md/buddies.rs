@@ -3,8 +3,6 @@
 //! It gives out the smallest block first, and the pages of one in their order. What comes back is merged with its neighbour. So
 //! pages that come back in any order are given out in theirs, once they have been here.
 
-use super::run::Run;
-
 /// The largest block has 2 to the power of this many pages.
 const LARGEST: u8 = 10;
 const NOBODY: u32 = u32::MAX;
@@ -38,36 +36,20 @@ impl Default for Buddies {
 }
 
 impl Buddies {
-    /// So many pages of the first of the smallest blocks, or all that it has. What is not needed of it is in the lists as if they
-    /// had been taken one by one (`expand`).
-    pub fn take(&mut self, count: u32) -> Run {
+    /// The first page of the first of the smallest blocks. The halves that are left of it are blocks of their own (`expand`).
+    pub fn take(&mut self) -> u32 {
         let smallest = (0..=LARGEST).find(|order| self.lists[usize::from(*order)].first != NOBODY);
         let order = smallest.unwrap_or_else(|| self.grow());
         let page = self.lists[usize::from(order)].first;
         self.unlink(page);
-        let (mut left, end) = (page + count.min(1 << order), page + (1 << order));
-        let taken = Run::forward(page, left - page);
-        while left < end {
-            let order = left.trailing_zeros() as u8;
-            self.link_first(left, order);
-            left += 1 << order;
-        }
-        taken
+        (0..order).rev().for_each(|half| self.link_first(page + (1 << half), half));
+        page
     }
 
-    /// Pages come back, one by one: who is back with all its neighbours is a block, whatever became of it meanwhile.
-    pub fn give_back(&mut self, mut run: Run) {
-        while run.count > 0 {
-            // Where a block would have to end, seen from where the run goes.
-            let boundary = if run.is_backward { run.first + 1 } else { run.first };
-            let order = boundary.trailing_zeros().min(run.count.ilog2()).min(u32::from(LARGEST));
-            let block = run.split_first(1 << order);
-            self.give_back_block(block.lowest(), order as u8);
-        }
-    }
-
-    /// A block that is likely to be merged soon goes last in its list (`buddy_merge_likely`).
-    fn give_back_block(&mut self, mut page: u32, mut order: u8) {
+    /// A page comes back: with all its neighbours it is a block. One that is likely to be merged soon goes last in its list
+    /// (`buddy_merge_likely`).
+    pub fn give_back(&mut self, mut page: u32) {
+        let mut order = 0;
         while order < LARGEST && self.is_free(page ^ (1 << order), order) {
             let buddy = page ^ (1 << order);
             self.unlink(buddy);
@@ -136,33 +118,25 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn take_one(buddies: &mut Buddies) -> u32 {
-        buddies.take(1).first
-    }
-
-    fn give_back_one(buddies: &mut Buddies, page: u32) {
-        buddies.give_back(Run::forward(page, 1));
+    fn take<const N: usize>(buddies: &mut Buddies) -> [u32; N] {
+        [(); N].map(|()| buddies.take())
     }
 
     #[test]
     fn pages_that_came_back_the_other_way_round_are_given_out_in_order() {
         let mut buddies = Buddies::default();
-        assert_eq!(buddies.take(1024), Run::forward(0, 1024));
-        (0..1024).rev().for_each(|page| give_back_one(&mut buddies, page));
-        assert_eq!(buddies.take(1024), Run::forward(0, 1024));
+        let pages: [u32; 1024] = take(&mut buddies);
+        assert_eq!(pages, std::array::from_fn(|page| page as u32));
+        pages.iter().rev().for_each(|page| buddies.give_back(*page));
+        assert_eq!(take(&mut buddies), pages);
     }
 
     #[test]
     fn the_smallest_block_goes_first() {
         let mut buddies = Buddies::default();
-        assert_eq!(
-            [buddies.take(3), buddies.take(5)],
-            [Run::forward(0, 3), Run::forward(3, 1)],
-            "then a block of four"
-        );
-        assert_eq!(buddies.take(4), Run::forward(4, 4));
-        [0, 1, 6].into_iter().for_each(|page| give_back_one(&mut buddies, page));
-        assert_eq!([buddies.take(2), buddies.take(2)], [Run::forward(6, 1), Run::forward(0, 2)]);
+        assert_eq!(take(&mut buddies), [0, 1, 2, 3, 4, 5, 6, 7]);
+        [0, 1, 6].into_iter().for_each(|page| buddies.give_back(page));
+        assert_eq!(take(&mut buddies), [6, 0, 1, 8]);
     }
 
     proptest! {
@@ -172,36 +146,16 @@ mod tests {
             let mut buddies = Buddies::default();
             let mut taken = Vec::new();
             for count in counts {
-                taken.extend((0..count).map(|_| take_one(&mut buddies)));
+                taken.extend((0..count).map(|_| buddies.take()));
                 let unique: std::collections::BTreeSet<_> = taken.iter().copied().collect();
                 prop_assert_eq!(unique.len(), taken.len());
                 let returned = taken.len() * at / 1000;
-                (0..returned).for_each(|k| give_back_one(&mut buddies, taken.swap_remove(k * 7 % taken.len())));
+                (0..returned).for_each(|k| buddies.give_back(taken.swap_remove(k * 7 % taken.len())));
             }
             let pages = buddies.pages.len();
-            taken.drain(..).for_each(|page| give_back_one(&mut buddies, page));
-            (0..pages).for_each(|_| _ = take_one(&mut buddies));
+            taken.drain(..).for_each(|page| buddies.give_back(page));
+            (0..pages).for_each(|_| _ = buddies.take());
             prop_assert_eq!(buddies.pages.len(), pages);
-        }
-
-        /// Runs that come back are their pages that come back one by one.
-        #[test]
-        fn runs_are_their_pages(runs in prop::collection::vec((1..90_u32, prop::bool::ANY), 1..60), stride in 1..60_usize) {
-            let (mut of_runs, mut of_ones) = (Buddies::default(), Buddies::default());
-            let mut taken = Vec::new();
-            for (count, is_backward) in runs {
-                let run = of_runs.take(count);
-                (0..run.count).for_each(|at| assert_eq!(take_one(&mut of_ones), run.page(at)));
-                taken.push(if is_backward { run.reversed() } else { run });
-            }
-            for k in 0..taken.len() {
-                let run = taken.remove(k * stride % taken.len());
-                of_runs.give_back(run);
-                (0..run.count).for_each(|at| give_back_one(&mut of_ones, run.page(at)));
-            }
-            for _ in 0..of_runs.pages.len() {
-                prop_assert_eq!(take_one(&mut of_runs), take_one(&mut of_ones));
-            }
         }
     }
 }

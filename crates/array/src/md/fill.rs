@@ -317,8 +317,7 @@ impl<D: BlockDevice> Array<D> {
         unit.part(WRITING, Verb::Write, replacement, self.data_offset_bytes + at, bytes);
         unit.recovers_bytes = bytes;
         for block in (at..end).step_by(BLOCK_BYTES as usize) {
-            let (runs, segments) = self.pages.take(&mut unit.pages);
-            unit.blocks.push(Block { bytes: BLOCK_BYTES.min(end - block), runs, segments });
+            self.buffers.take(unit, BLOCK_BYTES.min(end - block));
         }
         self.begin(number);
     }
@@ -359,7 +358,7 @@ impl<D: BlockDevice> Array<D> {
         if let Some(written) = unit.parts.iter().find(|part| part.stage == WRITING && !unit.blocks.is_empty()) {
             self.barrier.done(written.offset_bytes - self.data_offset_bytes, bytes);
         }
-        self.pages.give_back(&unit.pages);
+        self.buffers.give_back(unit);
         if let Some(recovery) = &mut self.recovery {
             recovery.thread.active_bytes -= bytes;
             if let Some(place) = recovery.order.iter().position(|other| *other == number) {

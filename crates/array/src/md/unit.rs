@@ -3,7 +3,6 @@
 use drive::Verb;
 
 use super::options::PAGE_BYTES;
-use super::run::Run;
 use crate::command::Limits;
 
 /// The first stage of a unit marks the bitmap, the second reads, the third writes.
@@ -38,8 +37,7 @@ pub(crate) enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub bytes: u64,
-    /// Of how many runs its pages are, and in how many pieces of memory they lie.
-    pub runs: u16,
+    /// In how many pieces of memory its pages lie.
     pub segments: u16,
 }
 
@@ -57,7 +55,9 @@ pub(crate) struct Unit {
     pub bios: Vec<u32>,
     /// The blocks that the recovery of copies recovers together, and the pages of memory that it reads them into.
     pub blocks: Vec<Block>,
-    pub pages: Vec<Run>,
+    pub pages: Vec<u32>,
+    /// The slabs that what is noted of its blocks lies in.
+    pub slabs: Vec<u32>,
     /// Stripes of the stripe cache that it holds.
     pub stripes: u64,
     /// Bytes of the replacement that it recovers.
@@ -79,6 +79,7 @@ impl Unit {
             bios: Vec::new(),
             blocks: Vec::new(),
             pages: Vec::new(),
+            slabs: Vec::new(),
             stripes: 0,
             recovers_bytes: 0,
             unreadable: Vec::new(),
@@ -127,12 +128,13 @@ impl Units {
             self.units.len() as u32 - 1
         });
         let unit = &mut self.units[number as usize];
-        let Unit { mut parts, mut bios, mut blocks, mut pages, .. } = std::mem::replace(unit, Unit::empty());
+        let Unit { mut parts, mut bios, mut blocks, mut pages, mut slabs, .. } = std::mem::replace(unit, Unit::empty());
         parts.clear();
         bios.clear();
         blocks.clear();
         pages.clear();
-        *unit = Unit { purpose, parts, bios, blocks, pages, ..Unit::empty() };
+        slabs.clear();
+        *unit = Unit { purpose, parts, bios, blocks, pages, slabs, ..Unit::empty() };
         number
     }
 
@@ -142,11 +144,13 @@ impl Units {
         let mut unit = std::mem::replace(self.get_mut(number), Unit::empty());
         let other = self.get_mut(rest);
         let bytes: u64 = unit.blocks[..blocks].iter().map(|block| block.bytes).sum();
-        let runs: usize = unit.blocks[..blocks].iter().map(|block| usize::from(block.runs)).sum();
+        let of_blocks = |memory: &Vec<u32>| memory.len() / unit.blocks.len() * blocks;
+        let (pages, slabs) = (of_blocks(&unit.pages), of_blocks(&unit.slabs));
         other.stage = unit.stage;
         other.recovers_bytes = unit.recovers_bytes - bytes;
         other.blocks.extend(unit.blocks.drain(blocks..));
-        other.pages.extend(unit.pages.drain(runs..));
+        other.pages.extend(unit.pages.drain(pages..));
+        other.slabs.extend(unit.slabs.drain(slabs..));
         unit.recovers_bytes = bytes;
         for part in &mut unit.parts {
             other.part(part.stage, part.verb, part.member, part.offset_bytes + bytes, part.bytes - bytes);
@@ -183,9 +187,9 @@ mod tests {
         unit.part(0, Verb::Read, 0, 7 * BLOCK, 3 * BLOCK);
         unit.part(1, Verb::Write, 1, 5 * BLOCK, 3 * BLOCK);
         (unit.stage, unit.recovers_bytes) = (1, 3 * BLOCK);
-        unit.blocks =
-            [(1, 1), (2, 17), (1, 16)].map(|(runs, segments)| Block { bytes: BLOCK, runs, segments }).to_vec();
-        unit.pages = [0, 100, 200, 300].map(|first| Run::forward(first, 16)).to_vec();
+        unit.blocks = [1, 17, 16].map(|segments| Block { bytes: BLOCK, segments }).to_vec();
+        unit.pages = vec![0, 100, 200, 300, 400, 500];
+        unit.slabs = vec![4, 5, 6, 7, 8, 9];
         let fits = [(3, 17), (3, 18), (3, 34), (2, 34), (0, 0)];
         let fits = fits.map(|(blocks, segments)| unit.blocks_within(Limits { bytes: blocks * BLOCK, segments }));
         assert_eq!(fits, [1, 2, 3, 2, 1], "at least one");
@@ -194,10 +198,10 @@ mod tests {
         let told = [number, rest].map(|number| {
             let unit = units.get(number);
             let places: Vec<u64> = unit.parts.iter().map(|part| part.offset_bytes / BLOCK).collect();
-            let pages: Vec<u32> = unit.pages.iter().map(|run| run.first).collect();
-            (places, unit.parts[1].bytes / BLOCK, unit.recovers_bytes / BLOCK, unit.segments(), pages, unit.stage)
+            let memory = (unit.segments(), unit.pages.clone(), unit.slabs.clone());
+            (places, unit.parts[1].bytes / BLOCK, unit.recovers_bytes / BLOCK, memory, unit.stage)
         });
-        assert_eq!(told[0], (vec![7, 5], 1, 1, 1, vec![0], 1));
-        assert_eq!(told[1], (vec![8, 6], 2, 2, 33, vec![100, 200, 300], 1));
+        assert_eq!(told[0], (vec![7, 5], 1, 1, (1, vec![0, 100], vec![4, 5]), 1));
+        assert_eq!(told[1], (vec![8, 6], 2, 2, (33, vec![200, 300, 400, 500], vec![6, 7, 8, 9]), 1));
     }
 }

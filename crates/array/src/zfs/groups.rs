@@ -98,6 +98,13 @@ impl Groups {
         record / self.records * ROUND + self.ends.partition_point(|end| *end <= within) as u64
     }
 
+    /// Up to which record the last but one goes, if there are so many.
+    pub fn last_but_one(&self, records: u64) -> Option<u64> {
+        let (round, number) = (self.before(records.checked_sub(1)?) / ROUND, self.before(records - 1) % ROUND);
+        let last = number.checked_sub(1)? as usize;
+        self.ends.get(last).map(|end| round * self.records + end)
+    }
+
     /// What they have left free between one record of the pool and a later one.
     pub fn free_between(&self, first: u64, record: u64) -> u64 {
         self.free_before(record) - self.free_before(first)

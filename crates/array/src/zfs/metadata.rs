@@ -2,11 +2,16 @@
 
 use std::array::from_fn;
 
-use super::own::{Copies, BLOCK_BYTES, COPIES, GROUP_BLOCKS, KEPT};
+use super::own::{self, Copies, BLOCK_BYTES, COPIES, GROUP_BLOCKS, KEPT};
 use super::pool::Pool;
 
 /// Second copies of the pool's own blocks that a group writes behind those of its indirect blocks: 17 or 18 in a list of the lab's.
 const OWN_SECOND_COPIES: u64 = 17;
+
+/// Where a block lies among those that a group leaves behind its data, and another among those that the making left: which places it had is
+/// not known, and costs nothing.
+const AMONG_OWN: u64 = 8;
+const FREED_OF_MAKING: u64 = 60;
 
 impl Pool {
     /// All that is allocated: what a scan has to examine.
@@ -147,7 +152,21 @@ impl Pool {
             });
             KEPT[time].kept.iter().map(move |number| firsts.map(|first| first + number * allocated))
         };
-        self.own.into_iter().enumerate().flat_map(of_time).collect()
+        self.own.into_iter().enumerate().flat_map(of_time).chain(self.dataset()).collect()
+    }
+
+    /// The filesystem's dataset: the last group but one of the data notes that an unmount has made an intent log, and nothing of it
+    /// changes again. Its third copy is alone in its metaslab.
+    fn dataset(&self) -> Option<Copies> {
+        let [_, second, third] = own::last_metaslabs(self.content())?;
+        let end = self.groups.last_but_one(self.records).filter(|_| self.is_empty(third))?;
+        let allocated = self.geometry.allocated_bytes(BLOCK_BYTES);
+        let first = self.record_offset(end) - self.indirect_bytes_before(end) - AMONG_OWN * allocated;
+        Some([
+            first,
+            self.begin_of(second) + FREED_OF_MAKING * allocated,
+            self.begin_of(third) + self.made_bytes(third),
+        ])
     }
 }
 
@@ -291,12 +310,27 @@ mod tests {
         assert_eq!((last, home(&pool)), (Some(14), [12, 15]));
     }
 
+    /// As `zdb` tells it of a mirror, a raidz1, a raidz2 and a draid2 of the lab's.
+    #[test]
+    fn the_dataset_has_its_third_copy_where_nothing_else_is() {
+        let metaslabs = |geometry: Geometry, fill| {
+            let pool = pool(geometry, fill);
+            pool.dataset().map(|copies| copies.map(|copy| copy >> pool.metaslab_shift))
+        };
+        assert_eq!(metaslabs(Geometry::mirror(2, 12).unwrap(), 0.12), Some([3, 1, 4]));
+        assert_eq!(metaslabs(Geometry::raidz(1, 4, 12).unwrap(), 0.12), Some([7, 1, 8]));
+        assert_eq!(metaslabs(Geometry::raidz(2, 5, 12).unwrap(), 0.12), Some([9, 1, 10]));
+        assert_eq!(metaslabs(Geometry::draid(2, 2, 6, 0, 12).unwrap(), 0.12), Some([9, 1, 10]));
+        assert_eq!(metaslabs(Geometry::mirror(2, 12).unwrap(), 1.0), None, "no metaslab is left for it");
+    }
+
     #[test]
     fn what_is_kept_lies_apart_from_what_groups_write() {
         for fill in [0.12, 0.5, 1.0] {
             let pool = pool(Geometry::mirror(2, 12).unwrap(), fill);
             let kept = pool.kept();
-            assert_eq!(kept.len(), KEPT.iter().map(|written| written.kept.len()).sum::<usize>());
+            let left = KEPT.iter().map(|written| written.kept.len()).sum::<usize>();
+            assert_eq!(kept.len(), left + usize::from(pool.dataset().is_some()));
             for copy in 0..COPIES as usize {
                 let (first, room_bytes) = pool.own_room(copy, None);
                 let groups = first..first + room_bytes;

@@ -65,6 +65,11 @@ pub(super) fn empty_metaslabs(content: &[u64], groups_back: Option<u64>) -> impl
     had_thirds.filter(|metaslab| !is_among(content, *metaslab)).chain(unused)
 }
 
+/// The metaslab of the last group but one of data, or one behind it, and those of the second and third copies that it writes.
+pub(super) fn last_metaslabs(content: &[u64]) -> Option<Copies> {
+    Some([*content.last()?, 1, third_copies(content).last()?])
+}
+
 /// Of large pools these are tens of thousands.
 fn is_among(content: &[u64], metaslab: u64) -> bool {
     content.binary_search(&metaslab).is_ok()

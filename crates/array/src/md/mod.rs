@@ -2,8 +2,8 @@
 //!
 //! In reading order: [`options`] what an array is made of, [`parity`] and [`copies`] where things lie. What it holds: a `role` for each
 //! member, `unit` what goes to the members together, `bios` what the host has asked for, `stripes` of the stripe cache, `superblocks`, `barrier` and
-//! `journal` who waits for whom (`bitmaps` and `mount` what the same filesystem reads), `thread` how the rebuild holds itself back, `recovery` how far it is, `pages` what it reads into (`buddies` where
-//! those come from, `run` how they follow each other), and `processor` who goes first (`follower` whom a tick finds, `timers` when one comes). [`array`] is all of it, and
+//! `journal` who waits for whom (`bitmaps` and `mount` what the same filesystem reads), `thread` how the rebuild holds itself back, `recovery` how far it is, `buffers` what it reads into (`pages` in
+//! which order these come, `slabs` what lies between them, `buddies` where they come from), and `processor` who goes first (`follower` whom a tick finds, `timers` when one comes). [`array`] is all of it, and
 //! lets time pass. What it does: `admission` what a request of the host passes first, `foreground` what it asks of the members, `fill` how a
 //! replacement is filled, `array_thread` what is written besides, and `trouble` what happens when members fail.
 

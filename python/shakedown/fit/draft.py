@@ -151,13 +151,14 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     full = float(times[-1] + (times[-1] - times[-2]) * (1 - shares[-1]) / (shares[-1] - shares[-2]))
     table = [[0.0, round(single, 3)], *([round(x, 4), round(float(y), 3)] for x, y in zip(shares, times, strict=True))]
     table.append([1.0, round(full, 3)])
-    error = float(np.mean([one.high - one.low for one in seeks.values()])) / 2
-    shown = f"measured: each to {error:.2f} ms or so {BY}; the ends continued"
+    worst_ms = max(one.half for one in seeks.values())
+    shown = f"measured: each to {worst_ms:.2f} ms {BY}; the ends continued"
     twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if seeks is USUAL else shown)
     settle_by = _span(settling.write_ms, 3) if settling else f"{UNKNOWN}; usual"
     twin.put("mechanics", "write_settle_ms", settle_ms, settle_by)
-    switch = round(max(min(skews[0] - settle_ms - _HAIR_MS, single), 0.0), 3)
-    twin.put("mechanics", "head_switch_ms", switch, f"{UNKNOWN}; the skew hides no more")
+    hidden = skews[0] - settle_ms - _HAIR_MS
+    switch_by = "the skew hides no more" if hidden < single else "as the next cylinder"
+    twin.put("mechanics", "head_switch_ms", round(max(min(hidden, single), 0.0), 3), f"{UNKNOWN}; {switch_by}")
     parking = facts.parking
     if parking is None:
         twin.put("mechanics", "park_after_s", 0, f"{UNKNOWN}; not looked for")

@@ -88,8 +88,8 @@ def estimate(
     if mean is None or 2 * (mean.half + before_half_ms) > _KNOWN_TURNS * turn_ms:
         return None
     settle = Estimate.around(max(mean.value, 0.0), mean.half + before_half_ms)
-    seeks = {share: _both(read, writes[share].less(settle)) for share, read in reads.items()}
-    return Settling(settle, seeks)
+    both = {share: _both(read, writes[share].less(settle), _NEAR_TURNS * turn_ms) for share, read in reads.items()}
+    return Settling(settle, {share: seek for share, seek in both.items() if seek is not None})
 
 
 def _trace(surface: Surface, share: float, capacity_bytes: int, seed: int) -> Trace:
@@ -171,7 +171,9 @@ def _most(values: Floats, near: float) -> Estimate | None:
     return Estimate.mean(values[agree]) if np.mean(agree) >= _MOST_AGREE else None
 
 
-def _both(one: Estimate, other: Estimate) -> Estimate:
-    """What two looks tell together."""
-    value, half = (one.value + other.value) / 2, min(one.half, other.half)
-    return Estimate(value, value - half, value + half)
+def _both(one: Estimate, other: Estimate, near_ms: float) -> Estimate | None:
+    """What two looks tell together; None where they contradict each other, as where memory answered some reads late."""
+    apart_ms = abs(one.value - other.value)
+    if apart_ms > max(one.half + other.half, near_ms):
+        return None
+    return Estimate.around((one.value + other.value) / 2, max(min(one.half, other.half), apart_ms / 2))

@@ -221,6 +221,12 @@ impl<D: BlockDevice> Members<D> {
         self.members.into_iter().map(|member| member.device).collect()
     }
 
+    /// The member that alone has something to do, if it is one.
+    pub fn only_busy(&self) -> Option<usize> {
+        let mut busy = (0..self.members.len()).filter(|at| !self.members[*at].is_idle());
+        busy.next().filter(|_| busy.next().is_none())
+    }
+
     /// What a member has done so far.
     pub fn counters(&self, member: usize) -> Counters {
         let Member { device, counters, given, busy_since_ns, heard_ns, .. } = &self.members[member];

@@ -142,13 +142,17 @@ impl<D: BlockDevice> Array<D> {
         End { at_ns: self.now_ns, how, counters }
     }
 
-    /// Whom the oldest unit has waited for since the time passed last.
+    /// Whom the oldest unit has waited for since the time passed last. Where it waits for users or superblocks, or has not begun for
+    /// their sake, that is the drive that alone has something to do.
     pub(super) fn account(&mut self, to_ns: u64) {
-        let Some(recovery) = &mut self.recovery else { return };
-        let Some(oldest) = recovery.order.front() else { return };
-        let outstanding = self.units.get(*oldest).outstanding;
-        if outstanding.is_power_of_two() && recovery.ended.is_none() {
-            recovery.awaited_ns[outstanding.trailing_zeros() as usize] += to_ns - self.now_ns;
+        let Some(recovery) = self.recovery.as_mut().filter(|recovery| recovery.ended.is_none()) else { return };
+        let outstanding = recovery.order.front().map_or(0, |oldest| self.units.get(*oldest).outstanding);
+        let awaited = match outstanding {
+            0 => self.members.only_busy(),
+            _ => outstanding.is_power_of_two().then_some(outstanding.trailing_zeros() as usize),
+        };
+        if let Some(member) = awaited {
+            recovery.awaited_ns[member] += to_ns - self.now_ns;
         }
     }
 

@@ -82,6 +82,20 @@ def test_nothing_past_the_end_of_the_target(lines: str) -> None:
         admit_job(f"rw=read\n{lines}\n", "step", GIB)
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"), [("bs=1m", "1.0 MiB"), ("bs=1m,64k", "64.0 KiB"), ("bs=56k,60k", "56.0 KiB")]
+)
+def test_a_request_that_does_not_fit_where_it_goes_is_refused(lines: str, told: str) -> None:
+    with pytest.raises(UsageError, match=f"bs=.* a request of {told} does not fit into the 48.0 KiB") as caught:
+        admit_job(f"rw=randwrite\n{lines}\n", "step", 48 << 10)
+    assert "`--size`" in caught.value.hint
+
+
+@pytest.mark.parametrize("lines", ["bs=48k", "bs=1m,4k", "bs=1m,", "bs=1m\nbs=4k", "bs=1m\nbsrange=4k-1m", ""])
+def test_a_request_that_fits_is_not_refused(lines: str) -> None:
+    assert admit_job(f"rw=randwrite\n{lines}\n", "step", 48 << 10)
+
+
 def drawn(job: str, folder: Path) -> list[str]:
     """Where the real fio goes in such a job, of which nothing reaches a disk."""
     (folder / "log").unlink(missing_ok=True)

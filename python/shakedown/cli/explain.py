@@ -24,7 +24,7 @@ from shakedown.data import profile_name
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.protocol.measured import measured_loads, of_another_array
 from shakedown.report.explain import explain_document, explain_text
-from shakedown.result.folder import Run, read_run
+from shakedown.result.folder import Run, read_record, read_run
 from shakedown.target.ability import ModelledDrive
 from shakedown.target.settings import between, read_settings
 from shakedown.units import NS_PER_S, format_size, parse_bytes_per_s, parse_duration_ns, parse_request_bytes
@@ -70,8 +70,14 @@ class ExplainOptions:
 _DEFAULTS = ExplainOptions()
 
 
+def _refuse_missing(_: object, path: Path) -> None:
+    """Whoever names a folder that is not there need not first be told which options are missing. Raises UsageError."""
+    if not path.exists():
+        read_record(path)
+
+
 def explain(
-    *runs: Path,
+    *runs: Annotated[Path, Parameter(validator=_refuse_missing)],
     layout: Annotated[
         str, Parameter(help="single, raid0, raid1, raid10, raid5, raid6, mirror (pairs), raidz1 to raidz3")
     ],

@@ -51,6 +51,7 @@ _MEASUREMENT: Final = _words(
     write_iops_log write_hist_log log_avg_msec stats disk_util kb_base unit_base
     """
 )
+_FIO_BLOCK: Final = "4k"
 _TIMES: Final = ("runtime", "startdelay", "thinktime", "thinktime_spin", "thinktime_iotime")
 # fio hands what stands in backquotes to a shell, replaces `$`, and reads the file that a pattern in quotes names.
 _REACHES_OUT: Final = "`$'\""
@@ -110,6 +111,25 @@ def _seed(section: Section) -> Section:
     return Section(section.name, (*section.options, Option("randrepeat", "0")))
 
 
+def _refuse_larger_than(size_bytes: int, section: Section) -> None:
+    """Refuse requests that do not fit where they go, as fio does once it runs; of ``bsrange`` it alone knows."""
+    if section.last("bsrange") or section.last("bssplit"):
+        return
+    block = section.last("bs", _FIO_BLOCK)
+    try:
+        least_bytes = min(parse_fio_bytes(each.strip() or _FIO_BLOCK, 0) for each in block.split(","))
+    except UsageError:
+        return  # fio itself says what is wrong with it, before anything is touched
+    if least_bytes > size_bytes:
+        raise OptionError(
+            section.name,
+            "bs",
+            section.last("bs"),
+            f"a request of {format_size(least_bytes)} does not fit into the {format_size(size_bytes)} that it goes to",
+            hint="take a larger target, of a file that is made a larger `--size`; or a smaller `bs`",
+        )
+
+
 def _place(section: Section, capacity_bytes: int) -> Section:
     """Spell out which bytes are used: fio extends, or replaces, a file that is shorter than a job asks for."""
 
@@ -135,6 +155,7 @@ def _place(section: Section, capacity_bytes: int) -> Section:
             f"from offset {offset_bytes} it reaches past the end of the target ({format_size(capacity_bytes)})",
             hint="give `size` and `offset` in percent, or take a larger target",
         )
+    _refuse_larger_than(size_bytes, section)
     kept = [each for each in section.options if each.name not in ("size", "offset", "offset_increment")]
     placed = [Option("size", str(size_bytes)), Option("offset", str(offset_bytes))]
     stepped = [Option("offset_increment", str(step_bytes))] if step_bytes else []

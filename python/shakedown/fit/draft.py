@@ -14,7 +14,7 @@ from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import SHARE_OF_PLACE, Facts
+from shakedown.fit.facts import MOVED, SHARE_OF_PLACE, Facts
 from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
@@ -208,6 +208,14 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "read_segments", facts.read_segments, kept)
 
 
+def _at_home(share: float) -> str:
+    """Of a drive that moves what is written nearly all lies elsewhere; a few seem to whose answers were late."""
+    if round(100 * share) == 0:
+        return f"measured: 0% of what was written lay elsewhere {BY}"
+    late = f"late answers, below the limit of {MOVED:.0%} for a shingled drive"
+    return f"measured: {share:.0%} of what was written seemed to lie elsewhere: {late} {BY}"
+
+
 def _translation(twin: Twin, facts: Facts) -> None:
     share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {BY}"
     if facts.cleans_at_once:
@@ -216,7 +224,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         _doubt_inmost(twin)
         return
     if facts.cache is None:
-        twin.put("translation", "kind", "identity", share)
+        twin.put("translation", "kind", "identity", _at_home(facts.moved.share))
         return
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache

@@ -54,7 +54,8 @@ from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
-_MOVED: Final = 0.5
+MOVED: Final = 0.5
+"""Of a shingled drive a larger share of what was written lies elsewhere; of others a few blocks seem to, being late."""
 _REGIONS: Final = 512
 _BAND_BYTES: Final = 48 << 20
 # Where none is measured: what the drives have that were looked into by others.
@@ -105,7 +106,7 @@ class Facts:
     @property
     def cleans_at_once(self) -> bool:
         """Whether it is shingled, and what it has cached is home before anything could be measured of that."""
-        return self.left_at_once > _MOVED
+        return self.left_at_once > MOVED
 
     @property
     def cuts_visits(self) -> bool:
@@ -196,7 +197,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     tell("does what was written lie where it should")
     facts.moved = most_moved(bench, turn.value, _SETTLE_NS)
     facts.left_at_once = left_at_once(bench, turn.value)
-    if facts.moved.share > _MOVED and not facts.cleans_at_once:
+    if facts.moved.share > MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
     elif not facts.cleans_at_once:
         tell("writes all over the surface")
@@ -218,7 +219,7 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Cache:
-    in_flash = facts.moved.flash_share > _MOVED
+    in_flash = facts.moved.flash_share > MOVED
     sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash).with_marks(bench)
     tell("where the cache lies")
     place: Place = "flash"

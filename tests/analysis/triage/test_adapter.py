@@ -1,4 +1,4 @@
-"""Lines that say little: of an adapter which names no drive, and of a cache that could not be written out."""
+"""Lines that say little: of an adapter or of md, which name no drive, and of a cache that could not be written out."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def test_a_drive_that_fails_beside_it_is_an_episode_of_its_own() -> None:
         ("hostbyte=DID_ERROR driverbyte=DRIVER_OK", "flush-failed", "unclear"),
         ("hostbyte=0x00 driverbyte=DRIVER_OK", "flush-failed", "unclear"),
         ("hostbyte=DID_TIME_OUT driverbyte=DRIVER_OK", "command-timeout", "unclear"),
+        ("hostbyte=DID_OK driverbyte=DRIVER_TIMEOUT", "command-timeout", "unclear"),
         ("hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK", "drive-gone", "unsafe"),
     ],
 )
@@ -68,3 +69,34 @@ def test_a_disk_that_is_pulled_fails_its_flush_and_that_alone_is_harmless() -> N
         "sd 6:0:0:0: [sdb] Synchronize Cache(10) failed: Result: hostbyte=DID_ERROR driverbyte=DRIVER_OK",
     )
     assert [each[:3] for each in told(*lines)] == [("sdb", "unplugged", "harmless")]
+
+
+@pytest.mark.parametrize("result", ["hostbyte=DID_OK driverbyte=DRIVER_TIMEOUT", "hostbyte=0x00 driverbyte=0x06"])
+def test_a_timeout_that_an_older_kernel_reports_is_one_of_that_disk(result: str) -> None:
+    line = f"sd 0:0:0:0: [sda] tag#5 FAILED Result: {result} cmd_age=32s"
+    (judged,) = triage(f"[ 4101.123456] {line}\n".encode()).episodes
+    assert (judged.episode.drive.letter, judged.judgement.kind) == ("sda", "command-timeout")
+    assert judged.episode.timeouts == 1
+    assert not told(line.replace("DRIVER_TIMEOUT", "DRIVER_OK").replace("0x06", "0x00"))
+
+
+@pytest.mark.parametrize("error", ["10", "-5"])
+def test_a_superblock_that_md_could_not_write_is_told_of_no_drive(error: str) -> None:
+    sense = "sd 6:0:6:0: [sdg] tag#1 Sense Key : Medium Error [current]"
+    drive, array = told(sense, f"md: super_written gets error={error}")
+    assert drive[:3] == ("sdg", "unreadable-sectors", "dying")
+    assert array[:3] == ("md", "array", "unsafe")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "md/raid1:md0: redirecting sector 123 to other mirror: sdb1",
+        "md/raid10:md0: sdb1: redirecting sector 123 to another mirror",
+    ],
+)
+def test_a_read_that_another_mirror_answers_is_told_and_not_of_that_mirror(line: str) -> None:
+    (judged,) = triage(f"[ 4101.123456] {line}\n".encode()).episodes
+    assert judged.episode.drive.names == ["md0"]
+    assert (judged.judgement.kind, judged.judgement.grade) == ("array", "unclear")
+    assert judged.judgement.consequences == ("md-redirected",)

@@ -28,9 +28,9 @@ _OF_LINK: Final[frozenset[What]] = frozenset({"bus-error", "link-dropped"})
 OPENING: Final[frozenset[What]] = frozenset({
     "exception", *TIMEOUTS, "bus-error", "link-dropped", "speed-limited", "no-answer", "media-error", "hardware-error",
     "address-not-found", "device-error", "queueing-off", "smart-pending", "smart-failing", "io-error", "write-lost",
-    "flush-failed", "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-uncorrectable",
-    "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io", "pcie-corrected", "pcie-error", "pcie-fatal",
-    "usb-reset", "adapter-log",
+    "flush-failed", "fs-error", "hung-task", "read-only", "md-kicked", "md-corrected", "md-redirected",
+    "md-uncorrectable", "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io", "pcie-corrected",
+    "pcie-error", "pcie-fatal", "usb-reset", "adapter-log",
 })  # fmt: skip
 """Signs that begin an episode. A reset, a model or a link speed is told on ordinary days as well."""
 

@@ -48,6 +48,7 @@ _CONSEQUENCES: Final[dict[What, tuple[str, Grade]]] = {
     "md-kicked": ("md expelled it from its array", "unsafe"),
     "md-uncorrectable": ("md could not correct what it read", "unsafe"),
     "md-corrected": ("md read elsewhere what could not be read here, and wrote it anew", "unclear"),
+    "md-redirected": ("md read from another mirror what could not be read from one", "unclear"),
     "zfs-faulted": ("ZFS faulted it", "unsafe"),
     "zfs-suspended": ("ZFS suspended a pool", "unsafe"),
     "zfs-io": ("ZFS counted I/O errors", "unsafe"),

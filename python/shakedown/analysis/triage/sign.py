@@ -2,8 +2,8 @@
 
 Sources of the wording: Linux drivers/ata/libata-eh.c and libata-core.c, drivers/scsi/scsi_logging.c, sd.c and
 virtio_scsi.c, drivers/scsi/mpt3sas/mpt3sas_base.c (`_base_sas_log_info`),
-drivers/usb/storage/uas.c, drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/raid5.c and
-raid1.c, drivers/nvme/host/pci.c;
+drivers/usb/storage/uas.c, drivers/pci/pcie/aer.c and err.c, block/blk-core.c, drivers/md/md.c, raid5.c,
+raid1.c and raid10.c, drivers/nvme/host/pci.c;
 OpenZFS module/os/linux/zfs/vdev_disk.c and cmd/zed/zed.d/all-syslog.sh; smartmontools smartd.cpp.
 """
 
@@ -24,7 +24,7 @@ What = Literal[
     "recovered", "queueing-off", "smart-pending", "smart-failing",
     # what it did to those above it
     "io-error", "write-lost", "flush-failed", "fs-error", "read-only", "hung-task", "md-kicked", "md-corrected",
-    "md-uncorrectable", "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
+    "md-redirected", "md-uncorrectable", "zfs-faulted", "zfs-suspended", "zfs-deadman", "zfs-slow", "zfs-io",
 ]  # fmt: skip
 
 
@@ -148,6 +148,8 @@ _SCSI_SIGNS: Final = _compiled(
     ("is-model", r"Direct-Access(?:-ZBC)? +(.{1,60}?) +\S+ +PQ: "),
     ("attached", r"Attached SCSI (?:removable )?disk"),
     ("timeout-result", r"hostbyte=(?:DID_TIME_OUT|DID_ABORT|0x03|0x05)\b"),
+    # Until Linux 5.13 a command that timed out with no other result.
+    ("timeout-result", r"hostbyte=(?:DID_OK|0x00) driverbyte=(?:DRIVER_TIMEOUT|0x06)\b"),
     ("gave-up", r"hostbyte=(?:DID_NO_CONNECT|DID_BAD_TARGET|0x01|0x04)\b"),
     ("timeout-abort", r"attempting task abort|timing out command|uas_eh_abort_handler|^tag#\d+ abort$"),
     ("reset", r"Power-on or device reset occurred|attempting (?:device|target|host) reset|^tag#\d+ device reset$"),
@@ -205,6 +207,10 @@ _OTHER_SIGNS: Final = _compiled(
     ("md-kicked", r"md/raid[^:]*:\S+: Disk failure on (\S+?),? disabling device"),
     ("md-kicked", r"md: kicking non-fresh (\S+) from array"),
     ("md-corrected", r"md/raid[^:]*:\S+: read error corrected \(.* on ([^)\s]+)\)"),
+    # The mirror that these name is the one that is read instead; which could not be read they do not say.
+    ("md-redirected", r"md/raid10?:(\S+): (?:\S+: )?redirecting sector \d+ to (?:other|another) mirror"),
+    # Of which member, or even which array, it does not say. The number is an errno or a status of the block layer.
+    ("io-error", r"(md): super_written gets error=-?[1-9]"),
     ("md-uncorrectable", r"md/raid[^:]*:\S+: read error not correctable \(.* on ([^)\s]+)\)"),
     ("md-uncorrectable", r"md/raid[^:]*:\S+: Too many read errors, failing device (\S+?)\.?$"),
     ("zfs-io", r"zio pool=\S+ vdev=(\S+) error=\d+"),

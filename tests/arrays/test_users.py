@@ -90,7 +90,7 @@ def test_a_job_is_told_in_words(job: str | None, told: str) -> None:
 
 @pytest.mark.parametrize(("layout", "width", "least"), [("raid1", 2, 0.6), ("raid10", 4, 0.4)])
 def test_a_recovery_that_waits_for_users_waits_for_whom_they_wait_for(layout: str, width: int, least: float) -> None:
-    """Their writes wait for the shingled drive and the recovery for them. Of that 12 % were told, so no drive held it up."""
+    """Their writes wait for the shingled drive and the recovery for them: 12 % were told, so no drive held it up."""
     load = "[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\nrandseed=7\n"
     members, new = ("model:wd40efrx",) * width, "model:wd40efax"
     asked = RebuildOrder(

@@ -100,3 +100,11 @@ def test_a_read_that_another_mirror_answers_is_told_and_not_of_that_mirror(line:
     assert judged.episode.drive.names == ["md0"]
     assert (judged.judgement.kind, judged.judgement.grade) == ("array", "unclear")
     assert judged.judgement.consequences == ("md-redirected",)
+
+
+@pytest.mark.parametrize("level", ["raid1", "raid10"])
+def test_a_read_that_is_asked_for_again_is_told_of_the_mirror_that_failed(level: str) -> None:
+    line = f"md/{level}:md0: sdc1: rescheduling sector 123"
+    (judged,) = triage(f"[ 4101.123456] {line}\n".encode()).episodes
+    assert judged.episode.drive.names == ["sdc"]
+    assert judged.judgement.consequences == ("md-redirected",)

@@ -207,6 +207,8 @@ _OTHER_SIGNS: Final = _compiled(
     ("md-kicked", r"md/raid[^:]*:\S+: Disk failure on (\S+?),? disabling device"),
     ("md-kicked", r"md: kicking non-fresh (\S+) from array"),
     ("md-corrected", r"md/raid[^:]*:\S+: read error corrected \(.* on ([^)\s]+)\)"),
+    # This one names the mirror that could not be read.
+    ("md-redirected", r"md/raid10?:\S+: (\S+): rescheduling sector \d+"),
     # The mirror that these name is the one that is read instead; which could not be read they do not say.
     ("md-redirected", r"md/raid10?:(\S+): (?:\S+: )?redirecting sector \d+ to (?:other|another) mirror"),
     # Of which member, or even which array, it does not say. The number is an errno or a status of the block layer.

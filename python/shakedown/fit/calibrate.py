@@ -437,7 +437,7 @@ def _burst(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> f
 
 def _bytes(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> float | None:
     if wide:
-        taken = dram.taken_at_once(bench, overhead_ms, turn_ms, wide=True)
+        taken = dram.taken_all_over(bench, overhead_ms, turn_ms)
     else:
         taken = dram.bursts(bench, overhead_ms, turn_ms).bytes_taken
     return None if taken is None else float(taken)

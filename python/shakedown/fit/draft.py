@@ -208,10 +208,10 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "read_segments", facts.read_segments, kept)
 
 
-def _at_home(share: float) -> str:
-    """Of a drive that moves what is written nearly all lies elsewhere; a few seem to whose answers were late."""
+def _at_home(share: float, elsewhere: str) -> str:
+    """Of a drive that moves what is written nearly all lies ``elsewhere``; a few seem to whose answers were late."""
     if round(100 * share) == 0:
-        return f"measured: 0% of what was written lay elsewhere {BY}"
+        return elsewhere
     late = f"late answers, below the limit of {MOVED:.0%} for a shingled drive"
     return f"measured: {share:.0%} of what was written seemed to lie elsewhere: {late} {BY}"
 
@@ -224,7 +224,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         _doubt_inmost(twin)
         return
     if facts.cache is None:
-        twin.put("translation", "kind", "identity", _at_home(facts.moved.share))
+        twin.put("translation", "kind", "identity", _at_home(facts.moved.share, share))
         return
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache

@@ -239,8 +239,13 @@ def bursts(bench: Bench, overhead_ms: float, turn_ms: float) -> Bursts:
     large = large_burst(bench, overhead_ms, turn_ms)
     if first_ms >= overhead_ms + 0.15 * turn_ms:
         return Bursts(False, None, None)
+    return _agreed(looks, large, wide=False)
+
+
+def _agreed(looks: list[int | None], large: list[int | None], *, wide: bool) -> Bursts:
+    """What looks at small and at large bursts come to."""
     writes, taken = middle(looks), _mostly(large)
-    return Bursts(True, writes, taken, _disagreement(looks, writes), _disagreement(large, taken))
+    return Bursts(True, writes, taken, _disagreement(looks, writes), _disagreement(large, taken), wide)
 
 
 def waited_ms(overhead_ms: float, turn_ms: float) -> float:
@@ -257,12 +262,9 @@ def over_surface(bench: Bench, found: Bursts, overhead_ms: float, turn_ms: float
     if not found.write_back:
         return found
     _, looks = _small_burst(bench, waited_ms(overhead_ms, turn_ms), wide=True)
-    writes = middle(looks)
-    if writes is None:
+    if middle(looks) is None:
         return found
-    large = large_burst(bench, overhead_ms, turn_ms, wide=True)
-    taken = _mostly(large)
-    return Bursts(True, writes, taken, _disagreement(looks, writes), _disagreement(large, taken), wide=True)
+    return _agreed(looks, large_burst(bench, overhead_ms, turn_ms, wide=True), wide=True)
 
 
 def _small_burst(bench: Bench, limit_ms: float, *, wide: bool = False) -> tuple[float, list[int | None]]:
@@ -316,9 +318,9 @@ def _burst(bench: Bench, count: int, *, wide: bool = False) -> Log:
     return log
 
 
-def taken_at_once(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool) -> int | None:
-    """How many bytes of large writes are taken before one has to wait."""
-    return _mostly(large_burst(bench, overhead_ms, turn_ms, wide=wide))
+def taken_all_over(bench: Bench, overhead_ms: float, turn_ms: float) -> int | None:
+    """How many bytes of large writes are taken before one has to wait, all over the surface."""
+    return _mostly(large_burst(bench, overhead_ms, turn_ms, wide=True))
 
 
 def large_burst(bench: Bench, overhead_ms: float, turn_ms: float, *, wide: bool = False) -> list[int | None]:

@@ -35,10 +35,10 @@ _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
 _SIMPLE: Final = 0.004
 _FEWEST_SHOWN: Final = 6
-# What holds more than any write that was seen, or any whole number of blocks.
 # Commands larger than any write that was seen.
 WHOLE: Final = 1 << 40
-_PACKETS: Final = np.array([1 << 40, *range(1 << 16, (1 << 20) + 1, BLOCK_BYTES)], dtype=np.int64)
+# What holds more than any write that was seen, or any whole number of blocks.
+_PACKETS: Final = np.array([WHOLE, *range(1 << 16, (1 << 20) + 1, BLOCK_BYTES)], dtype=np.int64)
 
 
 @dataclass(frozen=True)

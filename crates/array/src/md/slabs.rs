@@ -4,26 +4,26 @@
 
 use std::collections::VecDeque;
 
+use slab::Slab;
+
 use super::pages::Pages;
 
-/// Pieces of a slab, which is one page.
+/// Pieces of a page.
 const PIECES: u8 = 8;
 /// So many slabs with free pieces are kept though all of one are free (`set_min_partial`).
 const KEPT: usize = 5;
 
-/// A page, and how many of its pieces are in use.
+/// A slab: a page, and how many of its pieces are in use.
 #[derive(Clone, Copy, Debug)]
-struct Slab {
-    page: u32,
+struct Page {
+    number: u32,
     in_use: u8,
 }
 
 /// Pieces of one size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slabs {
-    slabs: Vec<Slab>,
-    /// Numbers that stand for no page now.
-    vacant: Vec<u32>,
+    slabs: Slab<Page>,
     /// The one that pieces are taken from until it has none, and others with free ones. The first goes first.
     current: Option<u32>,
     partial: VecDeque<u32>,
@@ -34,25 +34,14 @@ impl Slabs {
     pub fn take(&mut self, pages: &mut Pages) -> u32 {
         let number = match self.current.filter(|current| self.slabs[*current as usize].in_use < PIECES) {
             Some(current) => current,
-            None => self.partial.pop_front().unwrap_or_else(|| self.make(pages)),
+            None => self
+                .partial
+                .pop_front()
+                .unwrap_or_else(|| self.slabs.insert(Page { number: pages.take_one(), in_use: 0 }) as u32),
         };
         self.current = Some(number);
         self.slabs[number as usize].in_use += 1;
         number
-    }
-
-    fn make(&mut self, pages: &mut Pages) -> u32 {
-        let slab = Slab { page: pages.take_one(), in_use: 0 };
-        match self.vacant.pop() {
-            Some(number) => {
-                self.slabs[number as usize] = slab;
-                number
-            }
-            None => {
-                self.slabs.push(slab);
-                self.slabs.len() as u32 - 1
-            }
-        }
     }
 
     /// A piece of a slab is free again; so is the slab's page, if it was the last and there are enough others (`__slab_free`).
@@ -64,9 +53,8 @@ impl Slabs {
             return;
         }
         if slab.in_use == 0 && self.partial.len() >= KEPT {
-            pages.give_back(&[slab.page]);
+            pages.give_back(&[self.slabs.remove(number as usize).number]);
             self.partial.retain(|other| *other != number);
-            self.vacant.push(number);
         } else if was_full {
             self.partial.push_back(number);
         }

@@ -100,9 +100,9 @@ impl Groups {
 
     /// Up to which record the last but one goes, if there are so many.
     pub fn last_but_one(&self, records: u64) -> Option<u64> {
-        let (round, number) = (self.before(records.checked_sub(1)?) / ROUND, self.before(records - 1) % ROUND);
-        let last = number.checked_sub(1)? as usize;
-        self.ends.get(last).map(|end| round * self.records + end)
+        let groups = self.before(records.checked_sub(1)?);
+        let last = (groups % ROUND).checked_sub(1)? as usize;
+        self.ends.get(last).map(|end| groups / ROUND * self.records + end)
     }
 
     /// What they have left free between one record of the pool and a later one.

@@ -158,15 +158,11 @@ impl Pool {
     /// The filesystem's dataset: the last group but one of the data notes that an unmount has made an intent log, and nothing of it
     /// changes again. Its third copy is alone in its metaslab.
     fn dataset(&self) -> Option<Copies> {
-        let [_, second, third] = own::last_metaslabs(self.content())?;
+        let third = own::last_third(self.content())?;
         let end = self.groups.last_but_one(self.records).filter(|_| self.is_empty(third))?;
         let allocated = self.geometry.allocated_bytes(BLOCK_BYTES);
         let first = self.record_offset(end) - self.indirect_bytes_before(end) - AMONG_OWN * allocated;
-        Some([
-            first,
-            self.begin_of(second) + FREED_OF_MAKING * allocated,
-            self.begin_of(third) + self.made_bytes(third),
-        ])
+        Some([first, self.begin_of(1) + FREED_OF_MAKING * allocated, self.begin_of(third) + self.made_bytes(third)])
     }
 }
 

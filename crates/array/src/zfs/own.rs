@@ -65,9 +65,9 @@ pub(super) fn empty_metaslabs(content: &[u64], groups_back: Option<u64>) -> impl
     had_thirds.filter(|metaslab| !is_among(content, *metaslab)).chain(unused)
 }
 
-/// The metaslab of the last group but one of data, or one behind it, and those of the second and third copies that it writes.
-pub(super) fn last_metaslabs(content: &[u64]) -> Option<Copies> {
-    Some([*content.last()?, 1, third_copies(content).last()?])
+/// Which metaslab has third copies while data fills the last of these.
+pub(super) fn last_third(content: &[u64]) -> Option<u64> {
+    third_copies(content).last()
 }
 
 /// Of large pools these are tens of thousands.

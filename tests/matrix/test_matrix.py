@@ -446,7 +446,10 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
     assert cautions(onto)[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
     assert "The longest command is that of the sample" in cautions(onto)[1]
     assert len(cautions(replace(onto, whole=True))) == 1
-    assert "a question of whole drives" in cautions(replace(onto, scale_divisor=20))[-1]
+    [*_, of_times, of_kicks] = cautions(replace(onto, scale_divisor=20))
+    assert "cells that differ by a few percent need not differ with whole drives" in of_times
+    assert "a question of whole drives" in of_kicks
+    assert cautions(replace(D, scale_divisor=20)) == (of_times,)
     # Where all failed there is no time to be unsure of.
     [told] = cautions(onto, "failed")
     assert "whether and when a rebuild fails may differ" in told
@@ -454,6 +457,17 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
     for ended in ("complete", "failed"):
         [_, told] = cautions(of_assumed, ended)
         assert told.startswith("CAUTION: how st8000dm004 shingles has not been published; it is assumed to work like ")
+
+
+def test_of_many_cells_that_speak_against_a_statement_the_clearest_are_named() -> None:
+    def cell(layout: str, width: int, time_s: float) -> Cell:
+        return Cell(layout, width, 0.25, time_s, 0.0, "drive 0 (x)", 1, 1, None, "complete")
+
+    mirrors = [cell("mirror", width, 1000.0) for width in range(3, 11)]
+    seen = observations([*mirrors, *(cell("raidz1", width, 1000.0 - 10 * width) for width in range(3, 11))])
+    [evidence] = [one.evidence for one in seen if one.row == "R043"]
+    assert "not raidz1 of 10 at 25% (10.0% less), raidz1 of 9 at 25% (9.0% less), " in evidence
+    assert evidence.endswith("raidz1 of 6 at 25% (6.0% less) and 3 more")
 
 
 def test_which_drive_was_lost_and_how_long_the_new_one_was_silent_stand_in_the_cell() -> None:

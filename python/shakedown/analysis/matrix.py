@@ -12,6 +12,7 @@ _LONGER: Final = 1.05
 _NARROW: Final = 5
 _WIDE: Final = 8
 _SLIGHTLY: Final = (2.0, 2.2)
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True, order=True)
@@ -81,6 +82,12 @@ def _pairs(cells: Iterable[Cell]) -> list[tuple[Cell, Cell]]:
     ]
 
 
+def _some(cells: Sequence[str]) -> str:
+    """The first of them, and how many more there are: the CSV has all."""
+    more = len(cells) - _NAMED
+    return ", ".join(cells[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
 def _mirrors_first(cells: Sequence[Cell]) -> Observation:
     """A tie is no counterexample: within two deviations, or within what mirrors, all of the same pair, differ by."""
     pairs = _pairs(cells)
@@ -89,17 +96,18 @@ def _mirrors_first(cells: Sequence[Cell]) -> Observation:
         if cell.layout == "mirror":
             fastest[cell.fill] = min(cell.time_s, fastest.get(cell.fill, cell.time_s))
     against = [
-        f"{cell.layout} of {cell.width} at {cell.fill:.0%} ({1 - cell.time_s / fastest[cell.fill]:.1%} less)"
+        (cell.time_s / fastest[cell.fill], f"{cell.layout} of {cell.width} at {cell.fill:.0%}")
         for cell, mirror in pairs
         if cell.time_s < fastest[cell.fill] - 2 * ((cell.deviation_s or 0.0) + (mirror.deviation_s or 0.0))
     ]
+    named = _some([f"{name} ({1 - ratio:.1%} less)" for ratio, name in sorted(against)])
     within = "take as long as the fastest mirror or longer, give or take two standard deviations"
     said = f"{len(pairs) - len(against)} of {len(pairs)} raidz cells {within}"
     return Observation(
         "R043",
         "mirrors resilver fastest, at every width",
         not against if pairs else None,
-        said + (f", not {', '.join(against)}" if against else ""),
+        said + (f", not {named}" if against else ""),
         "no raidz takes less than the fastest mirror, by more than two standard deviations of what was sampled",
     )
 
@@ -154,6 +162,6 @@ def _more_than_twice(cells: Sequence[Cell]) -> Observation:
         "R046",
         "50 % full takes slightly more than twice as long as 25 %",
         not against if ratios else None,
-        said + (f"; not {', '.join(against)}" if against else ""),
+        said + (f"; not {_some(against)}" if against else ""),
         f"between {low} and {high} times, of each pair of cells",
     )

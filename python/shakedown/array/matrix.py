@@ -28,6 +28,10 @@ ORDER_NAME: Final = "matrix.json"
 FORMAT_VERSION: Final = 3
 _HEAD: Final = tuple(each.name for each in fields(Cell))
 _WIDEST: Final = 255
+_SHORT: Final = (
+    "CAUTION: scaled down, what a rebuild takes at its beginning and end, whatever the drives' size, is a larger part"
+    " of it: cells that differ by a few percent need not differ with whole drives."
+)
 _SCALED: Final = (
     "CAUTION: scaled down, a shingled drive's cache is full sooner, and who would be kicked out is a question of whole"
     " drives."
@@ -116,7 +120,8 @@ class MatrixOrder:
             for each in (unsure_failure(order) if ended[place] == "failed" else unsure(order, is_whole=self.whole))
         )
         of_others = dict.fromkeys(each for order in orders.values() for each in assumed(order))
-        return (*told, *of_others, *((_SCALED,) if told and self.scale_divisor > 1 else ()))
+        of_scale = (_SHORT, _SCALED) if told else (_SHORT,)
+        return (*told, *of_others, *(of_scale if self.scale_divisor > 1 else ()))
 
     @property
     def replaced(self) -> tuple[str, ...]:

@@ -19,6 +19,11 @@ impl<D: BlockDevice> Array<D> {
         self.tend_superblocks();
     }
 
+    /// Somebody has written a moment ago, so they do not say that the array is clean.
+    pub fn was_written(&mut self) {
+        self.superblocks.was_written(self.now_ns, self.options.jiffy_ns);
+    }
+
     /// What the array's own thread does about the superblocks when it is awake.
     pub(super) fn tend_superblocks(&mut self) {
         if self.superblocks.begin(self.now_ns) {

@@ -104,6 +104,15 @@ impl<D: BlockDevice> Array<D> {
         self.rest();
     }
 
+    /// Makes what was written durable, and lets time pass until no drive has anything to do.
+    pub fn make_durable(&mut self) {
+        let flush = Request { tag: TAG, verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 };
+        self.submit(self.now_ns, flush);
+        self.run(u64::MAX, Until::Due);
+        self.due.clear();
+        self.rest();
+    }
+
     /// Lets time pass until no drive has anything to do.
     pub fn rest(&mut self) {
         while let Some(at_ns) = self.members.next_event_ns() {

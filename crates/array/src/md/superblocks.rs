@@ -84,6 +84,13 @@ impl Superblocks {
         self.looks_ns = next_jiffy(at * jiffy_ns, jiffy_ns);
     }
 
+    /// Something was written a moment ago, and they were told.
+    pub fn was_written(&mut self, now_ns: u64, jiffy_ns: u64) {
+        self.clean = false;
+        self.writes += 1;
+        self.write_ended(now_ns, jiffy_ns);
+    }
+
     /// The thread looks at them; whether it has to write them now.
     pub fn begin(&mut self, now_ns: u64) -> bool {
         if self.is_writing() {

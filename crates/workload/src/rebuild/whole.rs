@@ -18,13 +18,18 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
     let users = order.job_file()?.map(|file| (file, drives.clone()));
     let mut array = order.array_of(drives, began_ns)?;
     let used = order.options.used_bytes();
+    if users.is_some() && order.options.journal_at_bytes.is_some() {
+        // Whoever starts them makes something durable first.
+        array.was_written();
+    }
     array.recover(order.replacement, 0, used)?;
     let mut told_of = |bytes: u64| told(bytes as f64 / used as f64);
     let (mut during, mut feeling, mut alone, mut feeling_alone) =
         (Vec::new(), Feeling::new(), Vec::new(), Feeling::new());
     if let Some((file, healthy)) = users {
         array.set_programs(file.program_ends());
-        let mut run = Run::start(file.clone(), began_ns, INTERVAL_NS, order.seed).log_requests();
+        let begins_ns = order.users_begin_ns(began_ns);
+        let mut run = Run::start(file.clone(), begins_ns, INTERVAL_NS, order.seed).log_requests();
         during = beside(&mut run, &mut array, |run, array| {
             told_of(array.recovered_bytes())?;
             Ok(play(run, array, Array::recovering, &mut feeling))

@@ -43,7 +43,7 @@ def test_a_load_has_run_alone_for_a_minute() -> None:
     idle = _order("raid6", 4, 1000)
     told = [as_filled_in_lab(order).options for order in (idle, replace(idle, load=JOB))]
     assert [options.mounted_before_ns for options in told if isinstance(options, MdOptions)] == [
-        950_000_000,
+        1_200_000_000,
         61_600_000_000,
     ]
     assert [options.stripe_cache for options in told if isinstance(options, MdOptions)] == [359, 409]

@@ -376,7 +376,7 @@ def test_the_time_is_that_of_who_began_last(shares: list[float], done: float) ->
                 processors=4,
                 stripe_cache=329,
                 journal_at_bytes=81 << 27,
-                mounted_before_ns=950_000_000,
+                mounted_before_ns=1_200_000_000,
             ),
         ),
         ("raidz1", ZfsOptions(memory_bytes=2 << 30, cache_bytes=512 << 20, cores=1, file_bytes=0)),

@@ -28,8 +28,8 @@ pub use wear::wear;
 const TOLD_BYTES: u64 = 64 << 20;
 /// Before a rebuild users have worked for so long, or since the mount: drives hold no more in memory than comes in that time.
 const USED_NS: u64 = 60_000_000_000;
-/// Users of a filesystem begin anew so long after the new drive was added: fio starts just before, and asks for its first block 74.7 and
-/// 75.0 ms behind (two lists of the lab's). By then the recovery has begun, and nobody was in its way.
+/// Users of a filesystem begin anew so long after the new drive was added: fio starts just before, and asks for its first block 73.1 to
+/// 75.0 ms behind (three lists of the lab's). By then the recovery has begun, and nobody was in its way.
 const USERS_FOLLOW_NS: u64 = 75_000_000;
 /// Whoever adds a drive has looked at it so long before, if not sooner: a second is enough to load its heads.
 const LOOKED_BEFORE_NS: u64 = 1_000_000_000;

@@ -100,9 +100,10 @@ impl Groups {
 
     /// Up to which record the last but one goes, if there are so many.
     pub fn last_but_one(&self, records: u64) -> Option<u64> {
-        let groups = self.before(records.checked_sub(1)?);
-        let last = (groups % ROUND).checked_sub(1)? as usize;
-        self.ends.get(last).map(|end| groups / ROUND * self.records + end)
+        // The one before the last record's: of the first of a round that is the last of the round before.
+        let last_but_one = self.before(records.checked_sub(1)?).checked_sub(1)?;
+        let end = self.ends.get((last_but_one % ROUND) as usize)?;
+        Some(last_but_one / ROUND * self.records + end)
     }
 
     /// What they have left free between one record of the pool and a later one.
@@ -267,6 +268,21 @@ mod tests {
         assert!((1640..1670).contains(&second), "{second}");
         let blocks = [(0, 760), (760, second)].map(|(first, record)| groups.free_between(first, record) >> 12);
         assert_eq!(blocks, [16 + 1 + 8, 14 + 1 + 11 + 7 + 1]);
+    }
+
+    /// With a record more than a round has it is the round's last, and with one more than two have the second's.
+    #[test]
+    fn the_last_group_but_one_may_be_of_the_round_before() {
+        let (groups, _) = raidz(48);
+        assert_eq!([0, 1, groups.ends[0]].map(|records| groups.last_but_one(records)), [None; 3]);
+        let mut end = 0;
+        for number in 0..3 * ROUND {
+            let begin = end;
+            end = number / ROUND * groups.records + groups.ends[(number % ROUND) as usize];
+            let expected = (number > 0).then_some(begin);
+            assert_eq!([begin + 1, end].map(|records| groups.last_but_one(records)), [expected; 2], "{number}");
+        }
+        assert_eq!(Groups::unknown().last_but_one(1 << 40), None);
     }
 
     #[test]

@@ -13,7 +13,8 @@ from serving import shakedown
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
 from shakedown.data import list_profiles, profile_path
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
+from shakedown.fit import parking, rotation
 
 pytestmark = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
 
@@ -118,6 +119,33 @@ def test_who_waits_for_no_parking_any_more_gets_the_twin(tmp_path: Path) -> None
     again = verb.CharacterizeOptions(resume=tmp_path / "run", without_parking=True, quiet=True)
     profile.unlink()
     assert verb.characterize(options=again) == 0
+
+
+def test_who_interrupts_the_search_for_parked_heads_hears_that_the_twin_can_be_had_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = tmp_path / "hidden.toml"
+    profile.write_text(small(shingled=False).toml)
+    way, without = f"go on with `shakedown characterize --resume {tmp_path}/run`", "with `--without-parking`"
+    with pytest.MonkeyPatch.context() as impatient:
+        impatient.setattr(parking, "measure", _interrupted)
+        with pytest.raises(Interrupted) as told:
+            verb.characterize(f"model:{profile}", options=verb.CharacterizeOptions(out=tmp_path / "run", quiet=True))
+    assert told.value.hint
+    assert told.value.hint.startswith(f"{way}; {without} it ends at once")
+    logs = sorted((tmp_path / "run" / "logs").iterdir())
+    again = verb.CharacterizeOptions(resume=tmp_path / "run", without_parking=True, quiet=True)
+    assert verb.characterize(options=again) == 0
+    assert sorted((tmp_path / "run" / "logs").iterdir()) == logs
+    # Before that part nothing ends sooner without it.
+    monkeypatch.setattr(rotation, "look", _interrupted)
+    with pytest.raises(Interrupted) as told:
+        verb.characterize(f"model:{profile}", options=verb.CharacterizeOptions(out=tmp_path / "new", quiet=True))
+    assert told.value.hint == way.replace("/run", "/new")
+
+
+def _interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_log_of_other_requests_is_measured_again(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from shakedown.characterize.plan import PARKING
 from shakedown.characterize.record import RECORD_NAME, Order, Record, read_record
 from shakedown.characterize.run import Outcome
 from shakedown.characterize.run import characterize as measure
@@ -85,13 +86,16 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     if options.output is not None:  # before hours have passed
         refuse_other_file(options.output, _is_profile, "a profile", "give `-o` another name for the profile to write")
     consent = Consent(options.destroy_data_on, options.allow_signature)
+    teller = _Teller(quiet=options.quiet)
     try:
-        outcome = measure(order, folder, consent, _teller(quiet=options.quiet), before)
+        outcome = measure(order, folder, consent, teller, before)
     except KeyboardInterrupt as error:
         if not (folder / RECORD_NAME).is_file():
             raise
-        way = _way_on(folder, options)
-        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=f"go on with `{way}`") from error
+        hint = f"go on with `{_way_on(folder, options)}`"
+        if teller.only_parking:
+            hint += "; with `--without-parking` it ends at once, but the heads of the twin never park"
+        raise Interrupted(f"interrupted; what was measured is in {folder}", hint=hint) from error
     except (EnvironmentFailure, RefusedError) as error:
         # A server, a cable or a disk that is full: once that is mended nothing of what was measured is lost.
         if (folder / RECORD_NAME).is_file():
@@ -160,8 +164,18 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
     return order, folder, None
 
 
-def _teller(*, quiet: bool) -> Any:
-    return (lambda _: None) if quiet else (lambda line: print(line, file=sys.stderr))
+@dataclass
+class _Teller:
+    """Prints what begins, unless nobody is to hear it."""
+
+    quiet: bool
+    only_parking: bool = False
+    """Whether the last to begin was the last part, which a run may do without."""
+
+    def __call__(self, line: str) -> None:
+        self.only_parking = PARKING in line
+        if not self.quiet:
+            print(line, file=sys.stderr)
 
 
 def _trial(twin: Path) -> str:

@@ -14,8 +14,8 @@ PARKING: Final = "parking of the heads"
 _CONVENTIONAL_S: Final[dict[str, float]] = {
     "rotation": 12,
     "transfer rates": 15,
-    "tracks, heads and skews": 20,
     "overhead, link and memory": 2,
+    "tracks, heads and skews": 20,
     "seeks": 18,
     "read-ahead and write buffer": 190,
     "does what was written lie where it should": 80,

@@ -25,6 +25,8 @@ Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
 
 _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0.92, 1.001, 0.01), 2))
+# Of large writes half and more may leave meanwhile, where the link brings them hardly faster.
+_LEAVING: Final = (0.25, 0.32, 0.4, *_BUFFERED)
 _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
 _COLLECT_TURNS: Final = 0.3
 _NO_LIMIT: Final = 100_000_000
@@ -76,12 +78,17 @@ class Stage:
     """Whether the direct estimate holds what left meanwhile: those that count the same come before it."""
     rises: bool = False
     """Whether the figure never falls where the value rises; if a twin's does, luck decides it."""
+    at_least: str | None = None
+    """Another value of the section: of less there can be no drive."""
     leaving: float = 0.0
     """How much of the figure leaves at a time while it is counted, one by one and each at its own angle's time."""
 
     def tolerance_of(self, value: float) -> float:
-        """As a share: how many of those that left did so is luck, the drive's as well as the twin's."""
-        luck = _LUCK * math.sqrt(max(self.wanted - value, 0.0) * self.leaving) / self.wanted
+        """As a share: how many of those that left did so is luck, the drive's as well as the twin's.
+
+        As many more or fewer are held, and the figure grows with what is held.
+        """
+        luck = _LUCK * math.sqrt(max(self.wanted - value, 0.0) * self.leaving) / value
         return max(self.tolerance, luck)
 
 
@@ -185,7 +192,6 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
 def _memory(facts: Facts) -> list[Stage]:
     overhead_ms, turn_ms = facts.overhead_ms, facts.turn_ms.value
     stages = []
-    buffered = _BUFFERED
     # A cache whose length is not known takes other bursts along than the drive's does.
     alike = facts.cache is None or facts.cache.length is not None
     if facts.bursts.writes and alike:
@@ -195,7 +201,7 @@ def _memory(facts: Facts) -> list[Stage]:
                 "dram",
                 "write_segments",
                 1,
-                buffered,
+                _BUFFERED,
                 count,
                 max(0.004, max(_TWO_OFF, facts.bursts.writes_off + _HALF) / count),
                 lambda bench: _burst(bench, overhead_ms, turn_ms, wide=facts.bursts.wide),
@@ -217,13 +223,14 @@ def _memory(facts: Facts) -> list[Stage]:
                 "dram",
                 "write_bytes",
                 BLOCK_BYTES,
-                buffered,
+                _LEAVING,
                 taken,
                 off_bytes / taken,
                 lambda bench: _bytes(bench, overhead_ms, turn_ms, wide=facts.bursts.wide),
                 "burst of large writes",
                 doubted=("write_segments",),
                 between=True,
+                at_least="destage_bytes",
                 counted=True,
                 rises=True,
                 leaving=dram.LARGE_BYTES if facts.cache is None else 0.0,
@@ -351,7 +358,7 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     if stage.otherwise is not None:
         tried_otherwise = _try(stage.otherwise(twin), stage, stage.candidates, make)
         agreeing += [one.value for one in tried_otherwise if one.miss <= tolerance]
-    low, high = _span(stage, [one.value for one in showing], agreeing)
+    low, high = _span(stage, tried, agreeing)
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
     if least > tolerance:
         best.misses[stage.what] = least
@@ -359,6 +366,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
         best = _doubting(best, stage)
     elif stage.rises and _falls(tried, tolerance):
         origin = f"{UNKNOWN}; the {stage.what} of a twin does not rise with it"
+    elif stage.rises and low <= min(one.value for one in tried):
+        origin = f"{UNKNOWN}; at most {high:.0f}, and less may make the {stage.what} no shorter"
     elif stage.rises and high >= max(one.value for one in tried) and _agrees_with_more(best, stage, make):
         origin = f"{UNKNOWN}; at least {low:.0f}, for more make the {stage.what} no longer"
     elif high > _VAGUE * low or (not stage.rises and high >= max(one.value for one in tried)):
@@ -403,8 +412,9 @@ def _tried(twin: Twin, stage: Stage, make: Make) -> list[_Tried]:
 
 def _try(twin: Twin, stage: Stage, scales: tuple[float, ...], make: Make) -> list[_Tried]:
     direct = twin.number(stage.section, stage.key)
+    least = math.ceil(twin.number(stage.section, stage.at_least) / stage.grain) if stage.at_least else 1
     # Several shares of a small whole number are the same one.
-    values = dict.fromkeys(max(round(direct * scale / stage.grain), 1) * stage.grain for scale in scales)
+    values = dict.fromkeys(max(round(direct * scale / stage.grain), least) * stage.grain for scale in scales)
     return [_asked(twin.with_value(stage.section, stage.key, value), stage, make) for value in values]
 
 
@@ -418,13 +428,19 @@ def _least(tried: list[_Tried]) -> float:
     return min((one.miss for one in tried), default=np.inf)
 
 
-def _span(stage: Stage, tried: list[float], near: list[float]) -> tuple[float, float]:
-    """From the least to the largest that agree; half way to the next that do not, where values between may be meant."""
+def _span(stage: Stage, tried: list[_Tried], near: list[float]) -> tuple[float, float]:
+    """From the least to the largest that agree; half way to the next that do not, where values between may be meant.
+
+    Those with another figure come before those that never show it, which agree as little.
+    """
     low, high = min(near), max(near)
     if not stage.between:
         return low, high
-    less = max((value for value in tried if value < low), default=low)
-    more = min((value for value in tried if value > high), default=high)
+    showing, hidden = ([one.value for one in tried if (one.share < np.inf) is shown] for shown in (True, False))
+    less = max([value for value in showing if value < low] or [value for value in hidden if value < low], default=low)
+    more = min(
+        [value for value in showing if value > high] or [value for value in hidden if value > high], default=high
+    )
     # Values are whole. Outwards, but of two neighbours the one that does not agree is shut out.
     outer = math.floor((low * less) ** 0.5), math.ceil((high * more) ** 0.5)
     return outer[0] if outer[0] > less else low, outer[1] if outer[1] < more else high

@@ -85,7 +85,9 @@ def _identity(twin: Twin, model: str) -> None:
 
 def _geometry(twin: Twin, facts: Facts) -> None:
     outer = _blocks(facts.track_bytes(0.0))
-    inner = min(_blocks(facts.inner.track_bytes.value if facts.inner else facts.track_bytes(1.0)), outer)
+    inner = _blocks(facts.inner.track_bytes.value if facts.inner else facts.track_bytes(1.0))
+    # Of one of the two the link may have shown less than there is.
+    outer, inner = (outer, min(inner, outer)) if facts.outer else (max(inner, outer), inner)
     heads = facts.outer.heads if facts.outer else None
     twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {BY}")
     turn = facts.turn_ms
@@ -107,6 +109,10 @@ def _geometry(twin: Twin, facts: Facts) -> None:
             twin.put("geometry", key, value, _bytes_between(seen.track_bytes, beyond))
         else:
             rate = facts.rates[share]
+            if math.isinf(rate.high):
+                least = f"at least {rate.low * facts.turn_ms.value / 1e3:.0f}, for the link gives no more"
+                twin.put("geometry", key, value, f"{UNKNOWN}; {least} than {rate.value / 1e6:.2f} MB/s")
+                continue
             shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
             # Without skews a track holds less than comes in a turn.
             by_rate = Estimate(value, value * rate.low / rate.value, value * rate.high / rate.value)
@@ -185,7 +191,9 @@ def _dram(twin: Twin, facts: Facts) -> None:
     taken = bursts.bytes_taken if bursts.bytes_taken is not None else max(16 << 20, 2 * track)
     # As of writes: where no twin can be asked, part of what was taken may have left memory by then.
     at_once = f"measured: {taken // 2}..{taken} {BY}, taken at once; part of it may have left memory by then"
-    origin = at_once if bursts.bytes_taken else f"{UNKNOWN}; none was answered at once"
+    never = "it never filled: large writes may leave it as fast as the link brings them"
+    none = f"{UNKNOWN}; {never if bursts.write_back else 'none was answered at once'}"
+    origin = at_once if bursts.bytes_taken else none
     if bursts.end_by_number:
         origin = f"{UNKNOWN}; {taken} taken at once, but their number may have ended it"
     twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)

@@ -84,6 +84,11 @@ class Link:
     commands: tuple[int, ...] = ()
     """All usual sizes that they may have."""
 
+    def answer_ms(self, request_bytes: int) -> float:
+        """What a request of this size takes without any motion."""
+        commands = -(-request_bytes // self.command_bytes.value) if self.command_bytes else 1
+        return (commands * self.overhead_us.value + request_bytes / self.rate_mb_s.value) / 1e3
+
 
 def link(bench: Bench, turn_ms: float) -> Link:
     """Overhead and rate of the link, from reading what was just read; else from writing what memory takes."""

@@ -27,6 +27,7 @@ from shakedown.fit import (
     moving,
     order,
     parking,
+    platters,
     pressure,
     rates,
     regions,
@@ -51,7 +52,6 @@ from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 
-RATE_SHARES: Final = tuple(np.linspace(0, 1, 9))
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 MOVED: Final = 0.5
@@ -82,6 +82,7 @@ class Facts:
     turn_ms: Estimate
     link: dram.Link
     rates: tuple[Estimate, ...]
+    """Bytes that pass under the heads in a second, at ``platters.SHARES``."""
     outer: tracks.Tracks | None
     inner: tracks.Tracks | None
     seeks: dict[float, Estimate]
@@ -147,7 +148,7 @@ class Facts:
 
     def rate(self, offset: float) -> float:
         """Bytes a second at an offset."""
-        return float(np.interp(offset / self.capacity_bytes, RATE_SHARES, [rate.value for rate in self.rates]))
+        return float(np.interp(offset / self.capacity_bytes, platters.SHARES, [rate.value for rate in self.rates]))
 
     def track_bytes(self, share: float) -> float:
         """Bytes of a track at a share of the capacity, by the rates."""
@@ -161,29 +162,25 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     log = rotation.look(bench)
     turn = rotation.estimate(log)
     tell("transfer rates")
-    found = tuple(rates.measure(bench, float(share)) for share in RATE_SHARES)
-    tell("tracks, heads and skews")
-    outer = tracks.measure(bench, 0, found[0].value, turn.value, 48)
-    last = int(bench.capacity_bytes * 0.995 - 12 * found[-1].value * turn.value / 1e3)
-    inner = tracks.measure(bench, last // BLOCK_BYTES * BLOCK_BYTES, found[-1].value, turn.value, 8)
-    if outer and inner and not tracks.share_skews(inner, found[-1].value, outer, found[0].value):
-        # So few show that jumps of the host may pass for theirs; rates tell them then.
-        inner = None
+    read = tuple(rates.measure(bench, share) for share in platters.SHARES)
     tell("overhead, link and memory")
     link = dram.link(bench, turn.value)
-    overhead_ms, surface = link.overhead_us.value / 1e3, _surface(bench.capacity_bytes, found)
+    tell("tracks, heads and skews")
+    found = platters.measure(bench, read, link, turn.value)
+    overhead_ms, surface = link.overhead_us.value / 1e3, _surface(bench.capacity_bytes, found.rates)
+    beside_ms = platters.beside_ms(found.rates, link)
     tell("seeks")
-    looks = [(share, seek.measure(bench, surface, share, overhead_ms, turn.value)) for share in seek.SHARES]
+    looks = [(share, seek.measure(bench, surface, share, beside_ms, turn.value)) for share in seek.SHARES]
     seeks = {share: one for share, one in looks if one}
     tell("read-ahead and write buffer")
-    hit_ms = overhead_ms + 0.03 * turn.value
+    hit_ms = link.answer_ms(BLOCK_BYTES) + 0.03 * turn.value
     facts = Facts(
         bench.capacity_bytes,
         turn,
         link,
-        found,
-        outer,
-        inner,
+        found.rates,
+        found.outer,
+        found.inner,
         seeks if len(seeks) > 1 else seek.USUAL,
         dram.read_segments(bench, hit_ms),
         dram.read_ahead(bench, hit_ms),
@@ -202,8 +199,8 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     elif not facts.cleans_at_once:
         tell("writes all over the surface")
         facts.bursts = dram.over_surface(bench, facts.bursts, overhead_ms, turn.value)
-        if outer and link.seen:
-            facts.settling = settle.measure(bench, surface, overhead_ms, turn.value, outer.track_bytes.value)
+        if found.outer and link.seen:
+            facts.settling = settle.measure(bench, surface, beside_ms, turn.value, found.outer.track_bytes.value)
     if with_parking:
         tell("parking of the heads")
         slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
@@ -215,7 +212,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
 
 
 def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
-    return seek.Surface.of_rates(np.array(RATE_SHARES) * capacity_bytes, np.array([rate.value for rate in found]))
+    return seek.Surface.of_rates(np.array(platters.SHARES) * capacity_bytes, np.array([rate.value for rate in found]))
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Cache:
@@ -224,7 +221,8 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     tell("where the cache lies")
     place: Place = "flash"
     if not sight.flash:
-        place = place_of_cache(bench, facts.surface, facts.seeks, facts.overhead_ms, sight.turn_ms)
+        beside_ms = platters.beside_ms(facts.rates, facts.link)
+        place = place_of_cache(bench, facts.surface, facts.seeks, beside_ms, sight.turn_ms)
     facts.cache = cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
@@ -489,7 +487,7 @@ def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
         return None
     if not space_bound(cache, filled.writes):
         return None
-    write_ms = facts.overhead_ms + BLOCK_BYTES / facts.link.rate_mb_s.value / 1e3
+    write_ms = facts.link.answer_ms(BLOCK_BYTES)
     return ebb.packet_bytes(filled.ebb_ms, cost, cache.layout, facts.turn_ms.value, write_ms)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import Bench, Log, Trace
 
-_CHUNK_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 1 << 20
 _CHUNKS: Final = 96
 _WARM: Final = 16
 _STRETCHES: Final = 8
@@ -22,9 +22,9 @@ def measure(bench: Bench, share: float) -> Estimate:
 
 def trace(capacity_bytes: int, share: float) -> Trace:
     """Some requests in flight, so that the host is not what limits."""
-    chunks = min(_CHUNKS, capacity_bytes // _CHUNK_BYTES)
-    first = int(share * (capacity_bytes - chunks * _CHUNK_BYTES)) // _CHUNK_BYTES * _CHUNK_BYTES
-    return Trace.reads(first + np.arange(chunks) * _CHUNK_BYTES, _CHUNK_BYTES, depth=4)
+    chunks = min(_CHUNKS, capacity_bytes // CHUNK_BYTES)
+    first = int(share * (capacity_bytes - chunks * CHUNK_BYTES)) // CHUNK_BYTES * CHUNK_BYTES
+    return Trace.reads(first + np.arange(chunks) * CHUNK_BYTES, CHUNK_BYTES, depth=4)
 
 
 def estimate(log: Log) -> Estimate:

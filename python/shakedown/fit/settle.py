@@ -53,8 +53,8 @@ class Settling:
 def measure(bench: Bench, surface: Surface, overhead_ms: float, turn_ms: float, turn_bytes: float) -> Settling | None:
     """None where it does not show.
 
-    ``turn_bytes`` pass under the heads in a turn at the outer edge. The link has no part in what is measured: each
-    request comes as much later as the answer to the one before.
+    ``turn_bytes`` pass under the heads in a turn at the outer edge. Of a read ``overhead_ms`` are neither motion nor
+    passing; a link that gives it on later than it passes has its part in that.
     """
     pass_ms = turn_ms * BLOCK_BYTES / turn_bytes
     before_ms = _before_moving(bench, overhead_ms, turn_ms, pass_ms)

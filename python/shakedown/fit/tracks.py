@@ -20,6 +20,8 @@ _ALIKE: Final = 6.0
 _FROM_MEMORY_TURNS: Final = 0.06
 _REMEMBERED: Final = 0.5
 _MORE: Final = 3
+# More, and a step may be half a track.
+_WIDER, _WIDEST = 2, 4
 _LEAST_SKEW: Final = 0.02
 _VAGUE: Final = 0.1
 _LEAST_DIFFERENCE: Final = 0.01
@@ -38,15 +40,27 @@ class Tracks:
     """None: one skew as the other, or too few tracks were seen."""
 
 
-def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) -> Tracks | None:
-    """The tracks from ``first`` on, where so many bytes come in a second; None where no pattern is seen."""
-    guess = rate * turn_ms / 1e3
+def measure(
+    bench: Bench, first: int, rate: float, turn_ms: float, tracks: int, *, least: bool = False
+) -> Tracks | None:
+    """The tracks from ``first`` on, where so many bytes come in a second; None where no pattern is seen.
+
+    ``least``: more may pass, which the link does not give. Then it takes two looks that agree.
+    """
+    turn_bytes = guess = rate * turn_ms / 1e3
+    before: Tracks | None = None
     for _ in range(_TRIES):
+        first = min(first, int(bench.capacity_bytes - tracks * guess) // BLOCK_BYTES * BLOCK_BYTES)
         # A host that was late too often in one look need not be in the next.
         log = bench.play(f"tracks-{first}", trace(first, guess, tracks))
         found = estimate(log, turn_ms)
-        if found and agrees(found, guess):
-            return found
+        if found and agrees(found, turn_bytes, least=least):
+            if not least or (before and _alike(found, before)):
+                return found
+            before, guess = found, passing(found, found, turn_ms).value * turn_ms / 1e3
+        elif least:
+            # Of steps that are far too short for a track a host's lateness hides each.
+            guess = min(_WIDER * guess, _WIDEST * turn_bytes)
         if np.mean(from_memory(log, turn_ms)) > _REMEMBERED:
             # Read-ahead of the block on each track holds the next one, until others have taken its place.
             more = int((_MORE - 1) * tracks * guess) // BLOCK_BYTES * BLOCK_BYTES
@@ -54,10 +68,42 @@ def measure(bench: Bench, first: int, rate: float, turn_ms: float, tracks: int) 
     return None
 
 
-def agrees(found: Tracks, turn_bytes: float) -> bool:
-    """Whether as much comes in a turn as a track with its skew lets: a host that is late makes jumps, too."""
+def agrees(found: Tracks, turn_bytes: float, *, least: bool = False) -> bool:
+    """Whether as much comes in a turn as a track with its skew lets, or at ``least`` no more than that.
+
+    A host that is late makes jumps, too.
+    """
     skew = (found.track_skew.value + found.cylinder_skew.value) / 2
-    return abs(found.track_bytes.value / (turn_bytes * (1 + skew)) - 1) < _AGREES
+    more = found.track_bytes.value / (turn_bytes * (1 + skew)) - 1
+    return more > -_AGREES and (least or more < _AGREES)
+
+
+def passing(found: Tracks, skewed: Tracks, turn_ms: float) -> Estimate:
+    """Bytes a second under the heads where a track is as large as ``found``, and skews are those of ``skewed``."""
+    size, skew = found.track_bytes, _mean_skew(skewed)
+    low, value, high = size.low / (1 + skew.high), size.value / (1 + skew.value), size.high / (1 + skew.low)
+    return Estimate(*(each / turn_ms * 1e3 for each in (value, low, high)))
+
+
+def _mean_skew(found: Tracks) -> Estimate:
+    track, cylinder = found.track_skew, found.cylinder_skew
+    if found.heads:
+        share = 1 / found.heads
+        value = track.value * (1 - share) + cylinder.value * share
+        return Estimate.around(value, track.half * (1 - share) + cylinder.half * share)
+    # Of each cylinder's tracks only one ends it.
+    low, high = track.low, (track.high + cylinder.high) / 2
+    return Estimate((low + high) / 2, low, high)
+
+
+def _alike(found: Tracks, other: Tracks) -> bool:
+    return abs(found.track_bytes.value / other.track_bytes.value - 1) < _SKEWS_AGREE
+
+
+def same_skews(found: Tracks, other: Tracks) -> bool:
+    """Whether skews are those of tracks at another place; of few tracks both may be of one kind."""
+    low, high = other.track_skew.value - _SKEWS_AGREE, other.cylinder_skew.value + _SKEWS_AGREE
+    return low < found.track_skew.value <= found.cylinder_skew.value < high
 
 
 def share_skews(found: Tracks, rate: float, other: Tracks, other_rate: float) -> bool:

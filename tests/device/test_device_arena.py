@@ -96,6 +96,18 @@ def test_a_folder_and_memory_work_too(fio: Fio, memory: Path, tmp_path: Path) ->
     assert list(memory.iterdir()) == []
 
 
+def test_how_long_the_kernel_took_a_request_in_is_part_of_its_latency(fio: Fio, memory: Path, tmp_path: Path) -> None:
+    """Where nothing waits for a drive, as in memory, that is nearly all of it."""
+    samples, error = play(arena(file_medium(memory), fio, tmp_path), "rw=write\nbs=1m\n")
+    assert error is None
+    told = json.loads((tmp_path / "run/raw/step/final.json").read_text())["jobs"][0]["write"]
+    felt_ns = sum(sample.latency_mean_ns * sample.count for sample in samples if sample.latency_mean_ns) / total(
+        samples
+    )
+    assert felt_ns == pytest.approx(told["lat_ns"]["mean"], rel=0.001)
+    assert felt_ns > 2 * told["clat_ns"]["mean"]
+
+
 def test_direct_io_is_left_out_where_it_is_refused(fio: Fio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shakedown.device.file.does_direct_io", lambda _: False)
     target = arena(file_medium(tmp_path / "target"), fio, tmp_path)

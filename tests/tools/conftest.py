@@ -12,7 +12,7 @@ import json, os, signal, sys, time
 
 def document(n, error=0, eta=9):
     latency = {"N": n, "mean": 5.0, "max": 6, "bins": {"5": n}}
-    move = {"io_bytes": 4096 * n, "clat_ns": latency}
+    move = {"io_bytes": 4096 * n, "lat_ns": latency}
     job = {"jobname": "a", "groupid": 0, "error": error, "eta": eta, "job_runtime": n * 10, "read": move}
     return json.dumps({"timestamp_ms": time.time_ns() // 1_000_000, "jobs": [job]}, indent=1) + chr(10)
 

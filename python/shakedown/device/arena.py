@@ -26,8 +26,10 @@ from shakedown.tools.fio.raw import Raw, new_folder
 from shakedown.tools.temperature import Thermometer
 from shakedown.units import NS_PER_S
 
+# What whoever asks feels is `lat`. `clat` leaves out for how long the kernel took a request in, which may be a stall.
+_LATENCIES: Final = (Option("lat_percentiles", "1"), Option("clat_percentiles", "0"))
 # Threads, so that one process is all of fio and nothing outlives it; no state files in the folder it runs in.
-_ALWAYS: Final = (Option("thread", "1"), Option("verify_state_save", "0"))
+_ALWAYS: Final = (Option("thread", "1"), Option("verify_state_save", "0"), *_LATENCIES)
 _REPLAY_INTERVAL_NS: Final = 5 * NS_PER_S
 
 

@@ -94,7 +94,10 @@ def _depth(options: dict[str, Any]) -> int:
 
 
 def _counters(raw: dict[str, Any]) -> Counters:
-    latency = _object(raw, "clat_ns")
+    # With the percentiles of `lat` it has bins of its own; older versions of fio put them among those of `clat`.
+    latency = _object(raw, "lat_ns")
+    if "bins" not in latency:
+        latency = _object(raw, "clat_ns")
     count = _whole(latency, "N")
     return Counters(
         count=count,

@@ -515,8 +515,6 @@ fn command_us(interface: &InterfaceProfile) -> f64 {
 mod tests {
     use super::*;
     use crate::geometry::BLOCK_SECTORS;
-    use crate::mechanics::Way;
-    use proptest::prelude::*;
 
     fn drive() -> Drive {
         Drive::new(&Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap(), 1)
@@ -525,38 +523,6 @@ mod tests {
     fn request(tag: u32, verb: Verb, share: f64, drive: &Drive) -> Request {
         let block = (share * (drive.capacity_sectors / BLOCK_SECTORS - 1) as f64) as u64;
         Request { tag, verb, fua: true, offset_bytes: block * 4096, bytes: 4096 }
-    }
-
-    proptest! {
-        /// Among reads and durable writes together the heads go to what they reach soonest, found by trying all.
-        #[test]
-        fn the_shortest_way_is_chosen_among_reads_and_writes(
-            shares in prop::collection::vec((any::<bool>(), 0.0..1.0_f64), 2..31),
-        ) {
-            let mut drive = drive();
-            drive.submit(0, request(99, Verb::Read, 0.5, &drive));
-            for (tag, (reads, share)) in (0..).zip(&shares) {
-                let verb = if *reads { Verb::Read } else { Verb::Write };
-                drive.submit(0, request(tag, verb, *share, &drive));
-            }
-            let (_, until) = drive.work.expect("the first read is under way");
-            let head = drive.head;
-            let begins = |range: &crate::range::Range, way| {
-                let spot = drive.mechanics.spot(range.start / BLOCK_SECTORS);
-                until + drive.mechanics.departure(&head, until, way).reach(until, &spot)
-            };
-            let (mut reads, writes) = (drive.queue.clone(), drive.buffer.ranges());
-            let read = std::iter::from_fn(|| (!reads.is_empty()).then(|| begins(&reads.take(0).range, Way::Read))).min();
-            let write = writes.iter().map(|range| begins(range, Way::Write)).min();
-            let least = read.into_iter().chain(write).min();
-            let expected = if read == least { Work::Read } else { Work::Destage };
-            let mut next = drive.clone();
-            next.run(until);
-            let (work, ends) = next.work.expect("others wait");
-            prop_assert_eq!(work, expected);
-            let place = drive.mechanics.geometry.place(0);
-            prop_assert!(ends - least.unwrap() <= drive.mechanics.geometry.transfer_ticks(&place, &place) * 2 + 2);
-        }
     }
 
     /// Both sides are kept busy with near requests, so that the far ones would wait for ever.

@@ -13,6 +13,8 @@ mod buffer;
 mod clock;
 mod drive;
 pub mod faults;
+#[cfg(test)]
+mod first;
 mod footprint;
 mod forward;
 mod geometry;

@@ -121,7 +121,33 @@ impl Deref for Waiters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::Drive;
+    use crate::profile::Profile;
     use proptest::prelude::*;
+
+    /// The fifth write wrote sectors 8 to 16, and a flush came behind it. Both wait for what is no newer, the write only for what lies
+    /// there, in DRAM or on its way out of it.
+    #[test]
+    fn nobody_waits_for_what_was_written_later_or_elsewhere() {
+        let profile = Profile::parse(include_str!("../../../../drives/st12000vn0007.toml")).unwrap();
+        let drive = Drive::new(&profile, 1);
+        let [write, flush] = [Need::Range(Range { start: 8, end: 16 }, 5), Need::UpTo(5)];
+        assert!(drive.is_durable(&write) && drive.is_durable(&flush));
+        for (start, end, overlaps) in [(0, 8, false), (0, 9, true), (10, 12, true), (15, 24, true), (16, 24, false)] {
+            for sequence in 4..7 {
+                let (range, is_old) = (Range { start, end }, sequence <= 5);
+                let (mut dirty, mut flying) = (drive.clone(), drive.clone());
+                let about =
+                    Dirty { sequence, arrived: 0, writes: 1, direct: false, wanted: false, band: (0, 0), spot: None };
+                dirty.buffer.push(range, &about);
+                flying.in_flight.push(range, sequence);
+                for drive in [dirty, flying] {
+                    let durable = (drive.is_durable(&write), drive.is_durable(&flush));
+                    assert_eq!(durable, (!(overlaps && is_old), !is_old), "{start}..{end} of write {sequence}");
+                }
+            }
+        }
+    }
 
     proptest! {
         /// Whoever comes and goes, the answers are those of going through all.

@@ -328,7 +328,7 @@ fn what_is_on_its_way_is_not_durable_and_is_read_from_dram() {
         let mut done = Vec::<Completion>::new();
         drive.advance(wait_ns, &mut done);
         if let Some(verb) = verb {
-            drive.submit(wait_ns, request(1, verb, false, if verb == Verb::Flush { 0 } else { 4096 }));
+            drive.submit(wait_ns, request(1, verb, verb == Verb::Write, if verb == Verb::Flush { 0 } else { 4096 }));
         }
         while !done.iter().any(|completion| completion.tag == 0) {
             drive.advance(drive.next_event_ns().unwrap(), &mut done);
@@ -338,7 +338,39 @@ fn what_is_on_its_way_is_not_durable_and_is_read_from_dram() {
     let (alone_ns, _) = after(None, 0);
     for wait_ns in (1..10).map(|tenth| tenth * alone_ns / 10) {
         assert_eq!(after(Some(Verb::Flush), wait_ns).0, alone_ns, "{wait_ns}");
+        assert_eq!(after(Some(Verb::Write), wait_ns).0, alone_ns, "{wait_ns}: it waits for no newer one");
         assert_eq!(after(Some(Verb::Read), wait_ns), (alone_ns, 1), "{wait_ns}");
+    }
+}
+
+/// Who waits for something to be durable keeps nobody from DRAM who does not.
+#[test]
+fn a_write_is_taken_into_dram_at_once_while_others_wait_to_be_durable() {
+    for name in ["st12000vn0007", "wd40efax"] {
+        let mut profile = profile(name).scaled(100).unwrap();
+        profile.dram.write_back = true;
+        let answered_ns = |before: &[(Verb, bool, u64)]| {
+            let mut drive = Drive::new(&profile, 1);
+            let request = |tag, (verb, fua, bytes), offset_bytes| Request { tag, verb, fua, offset_bytes, bytes };
+            // The heads are away for a while.
+            drive.submit(0, request(0, (Verb::Read, false, 4096), profile.capacity_bytes() / 8192 * 4096));
+            for (tag, one) in (1..).zip(before) {
+                drive.submit(0, request(tag, *one, u64::from(tag) << 24));
+            }
+            drive.submit(S / 1000, request(9, (Verb::Write, false, 4096), 0));
+            let mut done = Vec::<Completion>::new();
+            while drive.next_event_ns().is_some() {
+                drive.advance(drive.next_event_ns().unwrap(), &mut done);
+            }
+            let at = done.iter().position(|one| one.tag == 9).unwrap();
+            assert_eq!(at, before.iter().filter(|(verb, fua, _)| *verb == Verb::Write && !fua).count(), "{name}");
+            done[at].completed_ns
+        };
+        let (write, durable, flush) = ((Verb::Write, false, 4096), (Verb::Write, true, 4096), (Verb::Flush, false, 0));
+        let alone_ns = answered_ns(&[]);
+        for before in [[write, flush], [durable, write], [durable, flush]] {
+            assert_eq!(answered_ns(&before), alone_ns, "{name}: {before:?}");
+        }
     }
 }
 

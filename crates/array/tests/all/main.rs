@@ -4,6 +4,7 @@ mod beside;
 mod md;
 mod md_contents;
 mod md_order;
+mod md_rules;
 mod members;
 mod nas;
 mod plain;

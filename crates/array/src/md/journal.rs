@@ -291,4 +291,25 @@ mod tests {
             assert!(next.is_some() || journal.next_own_ns() == expected_ns);
         }
     }
+
+    #[test]
+    fn who_waits_for_the_blocks_is_let_go_when_they_are_written() {
+        let mut journal = mounted();
+        journal.changed(0);
+        journal.next(6 * S).expect("it is time");
+        journal.held.push(Request { tag: 0, verb: Verb::Write, fua: false, offset_bytes: 0, bytes: 4096 });
+        assert_eq!(journal.released(), []);
+        journal.ended();
+        journal.next(6 * S).expect("a flush follows");
+        assert_eq!(journal.released().len(), 1);
+    }
+
+    /// Of 16 MiB less a superblock commits of 12 KiB take all, 1365 of them.
+    #[test]
+    fn a_journal_is_full_before_it_begins_anew() {
+        let mut journal = mounted();
+        let mut places = (0..1366).map(|_| journal.place(BLOCKS_BYTES + LAST_BYTES));
+        assert_eq!(places.by_ref().nth(1364), Some((1 << 30) + (16 << 20) - (12 << 10)));
+        assert_eq!(places.next(), Some((1 << 30) + 4096));
+    }
 }

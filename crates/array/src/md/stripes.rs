@@ -47,6 +47,15 @@ mod tests {
     use crate::layout::Layout;
 
     #[test]
+    fn a_request_gets_all_that_there_are_and_alone_even_more() {
+        let few = Options { stripe_cache: 16, ..Options::new(Layout::Raid5, 3, 1 << 30).unwrap() };
+        let with = |active| StripeCache { active, ..StripeCache::new(&few) };
+        assert_eq!([11, 12].map(|active| with(active).is_roomy()), [true, false], "a quarter is four");
+        let has = |active, stripes| with(active).has(stripes);
+        assert_eq!([has(0, 17), has(1, 15), has(1, 16), has(15, 1), has(16, 1)], [true, true, false, true, false]);
+    }
+
+    #[test]
     fn whoever_has_to_wait_first_makes_it_grow_up_to_its_most() {
         let few =
             Options { stripe_cache: 17, stripe_cache_most: 18, ..Options::new(Layout::Raid5, 3, 1 << 30).unwrap() };

@@ -244,4 +244,37 @@ mod tests {
         });
         assert_eq!(moods, [Mood::Asks, Mood::Drains, Mood::Asks, Mood::Asks, Mood::Drains]);
     }
+
+    /// `md_do_sync` by hand: what others have done is seen at each look, and who has nothing on its way has nobody to wait for.
+    #[test]
+    fn who_has_nothing_on_its_way_sees_others_and_goes_on() {
+        let options = Options::new(Layout::Raid5, 3, 1 << 40).unwrap();
+        let mut thread = Thread::new(3, 0, 1 << 30, 0);
+        for (active_bytes, done_by_one, goes_on) in
+            [(0, 64 << 10, true), (1 << 20, 64 << 10, true), (1, 97 << 10, false)]
+        {
+            thread.asked(30 << 20);
+            thread.active_bytes = active_bytes;
+            let asks = thread.look(2_500_000_000, &options, [0, done_by_one, 0].into_iter());
+            assert_eq!(asks, goes_on, "{active_bytes} on their way, {done_by_one} done by another");
+            thread.goes_on();
+        }
+    }
+
+    /// The same 10 MiB a second and one KiB: others are given way above the least speed, not at it.
+    #[test]
+    fn nobody_is_given_way_at_the_least_speed() {
+        for (least_kib, goes_on) in [(10_241, true), (10_240, false)] {
+            let options = Options::new(Layout::Raid5, 3, 1 << 40).unwrap();
+            let options = Options { speed_min_bytes_per_s: least_kib << 10, ..options };
+            let mut thread = Thread::new(3, 0, 1 << 30, 0);
+            thread.asked((30 << 20) + (1 << 20));
+            thread.active_bytes = 1 << 20;
+            assert_eq!(
+                thread.look(2_500_000_000, &options, [0, 64 << 10, 0].into_iter()),
+                goes_on,
+                "{least_kib} KiB/s"
+            );
+        }
+    }
 }

@@ -27,5 +27,7 @@ mod tests {
         {
             assert_eq!(goes_off(0, expires), at, "{expires}");
         }
+        // How far away it is decides, not when it is: of 62 ticks each counts, of 63 every eighth.
+        assert_eq!([69, 70].map(|expires| goes_off(7, expires)), [70, 72]);
     }
 }

@@ -98,10 +98,46 @@ impl Superblocks {
         }
         if now_ns >= self.looks_ns {
             self.looks_ns = u64::MAX;
-            if self.writes == 0 && !self.clean {
+            if self.writes == 0 {
+                // It is not clean yet: the one that set the timer was the last to begin.
+                debug_assert!(!self.clean);
                 (self.clean, self.stale) = (true, true);
             }
         }
         std::mem::take(&mut self.stale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// `md_write_end` by hand: with 250 ticks a second the delay is 50 and one of them, up to a multiple of which it is rounded before it
+    /// is added; with 100 it is 21. A timer goes off at the tick behind.
+    #[test]
+    fn an_array_is_clean_one_to_two_delays_after_the_last_write() {
+        let ticks = [(4, 0, 0), (4, 1, 51), (4, 51, 51), (4, 52, 102), (10, 42, 42), (10, 43, 63)];
+        for (jiffy_ms, ended, rounded) in ticks {
+            let mut superblocks = Superblocks::new();
+            superblocks.write_begins();
+            superblocks.write_ended(ended * jiffy_ms * MS + MS / 2, jiffy_ms * MS);
+            let delay = if jiffy_ms == 4 { 51 } else { 21 };
+            assert_eq!(superblocks.next_own_ns(), (rounded + delay + 1) * jiffy_ms * MS, "{ended} of {jiffy_ms} ms");
+        }
+    }
+
+    /// Nobody looks before they are written.
+    #[test]
+    fn while_superblocks_are_written_there_is_nothing_to_do_about_them() {
+        let mut superblocks = Superblocks::new();
+        superblocks.write_begins();
+        assert!(superblocks.begin(0));
+        superblocks.write_ended(0, MS);
+        superblocks.pending = 2;
+        assert_eq!((superblocks.next_own_ns(), superblocks.begin(1000 * MS)), (u64::MAX, false));
+        superblocks.pending = 0;
+        assert!(superblocks.next_own_ns() < 1000 * MS && superblocks.begin(1000 * MS));
     }
 }

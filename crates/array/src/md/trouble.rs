@@ -51,7 +51,7 @@ impl<D: BlockDevice> Array<D> {
     /// A page cannot be read: it is computed or copied from others and written anew, if that can be; the rest is read on.
     fn could_not_read(&mut self, number: u32, part: Part, offset_bytes: u64) {
         let end = part.offset_bytes + part.bytes;
-        let bad = (offset_bytes / PAGE_BYTES * PAGE_BYTES).clamp(part.offset_bytes, end - 1);
+        let bad = (offset_bytes / PAGE_BYTES * PAGE_BYTES).max(part.offset_bytes);
         let bad_end = (bad + PAGE_BYTES).min(end);
         let page = Part { offset_bytes: bad, bytes: bad_end - bad, ..part };
         self.units.get_mut(number).unreadable.push((part.member, bad / PAGE_BYTES));

@@ -37,7 +37,9 @@ impl Drive {
     /// The read-ahead that these reads follow and how many of them nothing else can touch. `None`: something might.
     fn undisturbed(&self, now_ns: u64, reads: &Reads) -> Option<(Running, u64)> {
         let running = self.read_cache.running?;
-        let quiet = self.is_quiet() && self.shingled.as_ref().is_none_or(|layer| layer.is_empty());
+        // A band that a stream has left open, or whose cleaning has begun, waits for as long as the host goes on: where it does not, the
+        // heads are at it already.
+        let quiet = self.is_quiet() && self.shingled.as_ref().is_none_or(|layer| layer.is_home());
         let whole = reads.offset_bytes % BLOCK_BYTES == 0 && reads.bytes % BLOCK_BYTES == 0 && reads.bytes > 0;
         let fits = reads.offset_bytes < self.capacity_sectors() * crate::SECTOR_BYTES;
         if !quiet || !whole || !fits || self.clock.ns(running.since) != now_ns {
@@ -117,7 +119,7 @@ impl Drive {
             shift: running.shift,
         });
         self.head.place = self.mechanics.geometry.place(course.next.wrapping_add(running.shift) - 1);
-        self.read_last = false;
+        debug_assert!(!self.read_last, "heads that rest have no turn");
         self.host_seen_at = self.host_seen_at.max(course.at);
         self.truth.completed += count;
         self.now = self.clock.ticks(self.clock.ns(course.at));

@@ -116,9 +116,9 @@ impl Shingled {
         }
     }
 
-    /// Whether everything lies where its home address is, and nothing is left to do.
-    pub fn is_empty(&self) -> bool {
-        self.bands.are_home() && self.map.dirty_bands() == 0 && self.open.is_empty() && self.cleaning.is_idle()
+    /// Whether everything lies where its home address is.
+    pub fn is_home(&self) -> bool {
+        self.bands.are_home() && self.map.dirty_bands() == 0
     }
 
     /// The home address of the host's first block.

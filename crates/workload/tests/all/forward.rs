@@ -1,7 +1,7 @@
 //! A stream of reads or writes that passes at once leaves the same rows and the same drive as one that is asked for one by one.
 
 use crate::short_cuts::{Counting, OneByOne};
-use drive::{BlockDevice, Drive, Profile};
+use drive::{BlockDevice, BridgeProfile, CachePlace, CleaningDriven, Drive, Mapping, Profile};
 use proptest::prelude::*;
 use workload::{JobFile, Row, Run};
 
@@ -171,18 +171,71 @@ proptest! {
         interval_ns in prop_oneof![Just(1_000_000_000_u64), 300_000_000..60_000_000_000_u64],
         skew in prop::sample::select(vec![None, Some(0.0), Some(30.0)]),
         before in any::<bool>(),
+        (laid_out, cleans, left_open) in (0..8_u8, 0..6_u8, prop::option::of((0.0..0.9_f64, 300..1500_u64))),
+        (dirty, sectors) in (any::<bool>(), prop_oneof![4 => Just(0_u64), 1 => 1..8_u64]),
     ) {
         let name = ["canvio-3tb", "st12000vn0007", "st8000as0002", "wd40efax", "wd40efrx"][which];
         let mut profile = profile(name, divisor);
         if let Some(degrees) = skew {
             (profile.geometry.track_skew_degrees, profile.geometry.cylinder_skew_degrees) = (degrees, degrees);
         }
+        lay_out(&mut profile, laid_out);
+        clean(&mut profile, cleans);
         let blocks = profile.geometry.capacity_bytes / 4096;
         let mut jobs = vec![read(bytes, (share * blocks as f64) as u64, count), mix()];
         if before {
             jobs.insert(0, read(4096 * 7, (share * blocks as f64) as u64 + 5000, 20));
             jobs.push(read(bytes, (share * blocks as f64) as u64 / 2, count));
         }
+        if let Some((share, count)) = left_open {
+            // All of it bypasses the cache, and its last band is open when the reads come.
+            let offset = (share * blocks as f64) as u64 * 4096;
+            jobs.insert(0, format!("rw=write\nbs=64k\noffset={offset}\nnumber_ios={count}\nsync=1"));
+        }
+        if dirty {
+            // DRAM holds all of some reads.
+            let offset = (share * blocks as f64) as u64 * 4096 + 50 * bytes;
+            jobs.insert(jobs.len() - 1, format!("rw=write\nbs={bytes}\nnumber_ios=3\noffset={offset}"));
+            jobs.insert(jobs.len() - 1, read(bytes, (share * blocks as f64) as u64, count));
+        }
+        if sectors > 0 {
+            // Those that follow are of no whole blocks.
+            jobs.push(format!("rw=read\nbs={bytes}\nnumber_ios=20"));
+            jobs.push(format!("rw=read\nbs={}\nnumber_ios=1500\noffset={}", bytes + sectors * 512, 20 * bytes));
+        }
         same(&profile, &jobs, interval_ns);
+    }
+}
+
+/// Puts a drive behind a bridge, or cache and bands of a shingled one elsewhere, or leaves them.
+fn lay_out(profile: &mut Profile, laid_out: u8) {
+    if laid_out == 3 {
+        let part = BridgeProfile { bridge_us: 250.0, max_transfer_bytes: 122_880, bridge_queue: 1 };
+        profile.interface.bridge = Some(part);
+    }
+    let Some(part) = &mut profile.shingled else { return };
+    match laid_out {
+        0 => part.cache.place = CachePlace::Inner,
+        1 if part.cache.bytes > 64 * part.cache.packet_bytes => part.cache.place = CachePlace::Spread { regions: 2 },
+        2 => {
+            (profile.geometry.zones, part.tracks_per_band) = (2, part.tracks_per_band.min(8));
+            part.mapping = Mapping::Dynamic { spare_bands: 2 };
+        }
+        _ => {}
+    }
+}
+
+/// When a shingled drive cleans: as its profile says, in the least silence there is or none, under pressure, or what it has begun first.
+fn clean(profile: &mut Profile, cleans: u8) {
+    let Some(part) = &mut profile.shingled else { return };
+    (part.streams.tracked, part.streams.durable) = (2, true);
+    (part.streams.min_request_bytes, part.streams.min_run_bytes) = (4096, 65_536);
+    match cleans {
+        0 => part.cleaning.idle_ms = 1.0,
+        1 => part.cleaning.idle_ms = 0.0,
+        2 => (part.cleaning.driven, part.cleaning.idle_ms) = (CleaningDriven::Pressure, 0.0),
+        3 => (part.cleaning.idle_ms, part.cleaning.finishes_phase) = (1.0, true),
+        4 => (part.cleaning.idle_ms, part.cleaning.finishes_band) = (1.0, true),
+        _ => {}
     }
 }

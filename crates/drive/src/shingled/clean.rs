@@ -120,14 +120,15 @@ pub(crate) struct Cleaning {
 
 impl Cleaning {
     /// Whether nothing is under way or planned.
+    #[cfg(test)]
     pub fn is_idle(&self) -> bool {
         self.job.is_none() && self.pending.is_empty() && !self.forced
     }
 
     /// The pass is over. What was short when it was forced may have room now, though another plan than for that was under way:
-    /// it is for the host to say so again.
+    /// it is for the host to say so again. So is that a pass comes between appends.
     fn ends(&mut self) {
-        self.forced = false;
+        (self.forced, self.rationing) = (false, false);
         self.short_of_log = None;
     }
 
@@ -336,10 +337,9 @@ impl Shingled {
             }
         }
         let short = self.cleaning.short_of_log.take();
-        let rationing = std::mem::take(&mut self.cleaning.rationing) && pass == Pass::Forced;
+        let rationing = std::mem::take(&mut self.cleaning.rationing);
         let count = if rationing { self.rules.ration_bands } else { self.rules.bands_per_pass };
-        let tail_only = pass == Pass::Forced && short.is_some();
-        if self.rules.order == CleaningOrder::Fifo || tail_only {
+        if self.rules.order == CleaningOrder::Fifo || short.is_some() {
             self.map.touch_oldest();
             let region = |band| nearest(&self.regions, self.bands.middle_track(band));
             let oldest = self.map.dirty().filter(|band| short.is_none_or(|short| short == region(*band)));
@@ -538,8 +538,8 @@ mod tests {
 
     #[test]
     fn a_pass_that_is_over_leaves_no_place_to_make_room_in() {
-        let mut cleaning = Cleaning { forced: true, short_of_log: Some(3), ..Cleaning::default() };
+        let mut cleaning = Cleaning { forced: true, rationing: true, short_of_log: Some(3), ..Cleaning::default() };
         cleaning.ends();
-        assert!(cleaning.is_idle() && cleaning.short_of_log.is_none());
+        assert!(cleaning.is_idle() && cleaning.short_of_log.is_none() && !cleaning.rationing);
     }
 }

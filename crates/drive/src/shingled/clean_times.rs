@@ -11,7 +11,7 @@ use crate::clock::{Clock, TURN};
 use crate::geometry::Geometry;
 use crate::mechanics::{Arm, Head, Mechanics};
 use crate::profile::{
-    CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, EntryCounts, FlashProfile, Profile, SeekCurve,
+    CachePlace, CleaningOrder, CleaningProfile, CleaningWhen, EntryCounts, FlashProfile, Mapping, Profile, SeekCurve,
 };
 use crate::shingled::reserved_bytes;
 use crate::truth::Truth;
@@ -93,8 +93,13 @@ impl Alone {
 
     /// One operation of cleaning; returns when it ends, in parts of a turn.
     fn clean(&mut self) -> Option<f64> {
+        self.clean_before(0)
+    }
+
+    /// The same where nobody else comes before so many parts of a turn.
+    fn clean_before(&mut self, parts: u64) -> Option<f64> {
         let mut arm = Arm { mechanics: &self.mechanics, head: &mut self.head, truth: &mut self.truth };
-        self.now = self.layer.clean(&mut arm, self.now, 0)?;
+        self.now = self.layer.clean(&mut arm, self.now, parts * PART)?;
         Some(self.now as f64 / PART as f64)
     }
 
@@ -529,5 +534,64 @@ fn a_full_map_takes_no_advice() {
         drive.trim(3, 1, 2);
         let truth = drive.layer.truth(Truth::default());
         assert_eq!((truth.cached_bytes / 4096, truth.cached_entries), (cached_blocks, cached_entries), "of {entries}");
+    }
+}
+
+/// As in the first example the operations end at 256, 350 and 768. Where the band is finished, or the pass does not give way, those that
+/// follow are done at once, as far as those before them end sooner than somebody may come.
+#[test]
+fn what_follows_is_done_at_once_until_somebody_may_come() {
+    for (finishes, forced) in [(true, false), (false, true), (false, false)] {
+        for (alone_before, ends) in [(0, 256), (256, 256), (257, 350), (350, 350), (351, 768)] {
+            let mut profile = profile();
+            profile.shingled.as_mut().unwrap().cleaning.finishes_band = finishes;
+            let mut drive = Alone::new(&profile);
+            drive.cache(0, 10, 4);
+            drive.rest_over(0);
+            if forced {
+                drive.layer.force_pass();
+            }
+            let expected = if finishes || forced { ends } else { 256 };
+            assert_eq!(
+                drive.clean_before(alone_before),
+                Some(f64::from(expected)),
+                "{finishes} {forced} {alone_before}"
+            );
+        }
+    }
+}
+
+/// The pass is abandoned before it has written anything home, so the band is free to move as before.
+#[test]
+fn a_band_moves_though_the_power_has_failed_meanwhile() {
+    let mut profile = profile();
+    profile.shingled.as_mut().unwrap().mapping = Mapping::Dynamic { spare_bands: 1 };
+    let mut drive = Alone::new(&profile);
+    drive.cache(0, 10, 4);
+    drive.clean();
+    drive.layer.lose_power();
+    drive.clean_all();
+    assert_eq!(drive.layer.counters.bands_moved, 1);
+}
+
+/// A pass of four bands has three left when the host is short of appends, of which a pass has one band: those three are cleaned. The next
+/// pass that does not give way is forced by something else, and has four again.
+#[test]
+fn a_pass_between_appends_that_was_not_planned_shortens_no_other() {
+    let mut drive = with_twelve_dirty(CleaningOrder::Fifo, 4, |cleaning| {
+        (cleaning.ration_appends, cleaning.ration_bands) = (1, 1);
+    });
+    drive.clean_all();
+    drive.layer.press();
+    for (force_for_append, cleaned) in [(true, 4), (false, 8)] {
+        if force_for_append {
+            drive.layer.force_pass_for(0, 1, 0);
+        } else {
+            drive.layer.force_pass();
+        }
+        while !drive.layer.cleaning.is_idle() {
+            drive.clean();
+        }
+        assert_eq!(drive.layer.counters.bands_cleaned, cleaned);
     }
 }

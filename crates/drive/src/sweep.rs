@@ -161,7 +161,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::geometry::Geometry;
     use crate::mechanics::{Mechanics, Way};
-    use crate::profile::Profile;
+    use crate::profile::{Profile, SeekCurve};
     use proptest::prelude::*;
 
     proptest! {
@@ -225,13 +225,16 @@ mod tests {
             for (index, (share, sides, allowed)) in shares.iter().enumerate() {
                 let spot = mechanics.spot((share * all) as u64);
                 for side in [0, 1].into_iter().filter(|side| *sides == 2 || *sides == *side as u32) {
+                    // Their owners know them by other indices on either side.
+                    let index = if side == 0 { index } else { shares.len() - 1 - index };
                     sweeps[side].insert(spot, index);
                     owners.push((departures[side].reach(now, &spot), side, index, *allowed));
                 }
             }
             let least = owners.iter().filter(|owner| owner.3).map(|(reach, side, index, _)| (*reach, *side, *index)).min();
             let [reads, writes] = [0, 1].map(|side| Side { sweep: &sweeps[side], departure: &departures[side] });
-            let found = nearest_of([reads, writes], now, u64::MAX, |_, index, _| shares[index].2);
+            let owner = |side: usize, index: usize| if side == 0 { index } else { shares.len() - 1 - index };
+            let found = nearest_of([reads, writes], now, u64::MAX, |side, index, _| shares[owner(side, index)].2);
             prop_assert_eq!(found.map(|(side, index, reach)| (reach, side, index)), least);
         }
     }
@@ -254,6 +257,25 @@ mod tests {
                 .map(|(sweep, departure)| Side { sweep, departure });
             let found = nearest_of(sides, now, u64::MAX, |_, _, _| true);
             assert_eq!(found, Some((1, 0, departures[1].reach(now, &spot))), "at {now}");
+        }
+    }
+
+    /// On a drive whose heads take longer to be switched than its arm to get anywhere, what lies under another head and has just passed
+    /// is found as well.
+    #[test]
+    fn what_lies_under_another_head_is_found_at_any_angle() {
+        let mut profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+        profile.mechanics.seek = SeekCurve::Table(vec![[0.0, 0.1], [1.0, 0.1]]);
+        profile.mechanics.head_switch_ms = 20.0;
+        let clock = Clock::new(profile.geometry.rpm);
+        let mechanics = Mechanics::new(&profile.mechanics, Geometry::new(&profile.geometry, 0), &clock);
+        let spot = mechanics.spot(mechanics.geometry.first_block(1));
+        let mut sweep = Sweep::with_capacity(1, mechanics.geometry.cylinders());
+        sweep.insert(spot, 0);
+        for now in (0..256).map(|angle| angle * TURN / 256) {
+            let departure = mechanics.departure(&mechanics.head_at(1, now), now, Way::Write);
+            let expected = Some((0, departure.reach(now, &spot)));
+            assert_eq!(sweep.nearest(&departure, now, u64::MAX, |_, _| true), expected, "at {now}");
         }
     }
 }

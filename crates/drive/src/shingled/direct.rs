@@ -40,7 +40,7 @@ impl Shingled {
         let band = self.bands.band(&mechanics.geometry, first);
         match self.open.iter().find(|open| open.band == band) {
             Some(open) => !open.goes_on_at(first),
-            None => self.open.len() >= self.streams.limit().max(1),
+            None => self.open.len() >= self.streams.limit(),
         }
     }
 

@@ -161,4 +161,17 @@ mod tests {
         go_on(2, 0);
         assert!((14..16).any(|index| go_on(0, index)), "the one used last is still followed");
     }
+
+    /// Two have come to the same sector and are as long. The one that has been followed longer goes on, and the other has been used since
+    /// a third was, which makes room.
+    #[test]
+    fn of_two_as_long_the_one_followed_longer_goes_on() {
+        let mut streams = streams(3);
+        for start in [0, 1_000_000, 0, 128, 5_000_000] {
+            streams.observe(start, 128, false);
+        }
+        let mut next: Vec<u64> = streams.followed.iter().map(|stream| stream.next_sector).collect();
+        next.sort_unstable();
+        assert_eq!(next, [128, 256, 5_000_128]);
+    }
 }

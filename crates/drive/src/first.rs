@@ -75,8 +75,10 @@ type Ask = (bool, f64, u64, bool);
 
 /// A drive whose heads are at a read, with all of these behind it; and when they get free.
 fn asked(asks: &[Ask]) -> (Drive, u64) {
-    let profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
+    let mut profile = Profile::parse(include_str!("../../../drives/st12000vn0007.toml")).unwrap();
     assert!(profile.dram.write_back);
+    // So little that some wait for room.
+    (profile.dram.write_bytes, profile.dram.write_segments) = (16 << 20, 16);
     let mut drive = Drive::new(&profile, 1);
     let blocks = drive.capacity_bytes() / 4096;
     drive.submit(0, Request { tag: 99, verb: Verb::Read, fua: false, offset_bytes: blocks / 2 * 4096, bytes: 4096 });

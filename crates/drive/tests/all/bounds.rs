@@ -339,6 +339,80 @@ fn no_more_waits_for_the_platters_than_dram_holds() {
     }
 }
 
+/// The heads are away when writes come, one after the other: how many are answered before they are back, and whether one of them goes out
+/// by itself afterwards.
+fn taken_in(profile: &Profile, writes: &[u64]) -> (usize, bool) {
+    let mut drive = Drive::new(profile, 1);
+    let request = |tag, verb, offset_bytes, bytes| Request { tag, verb, fua: false, offset_bytes, bytes };
+    drive.submit(0, request(99, Verb::Read, profile.capacity_bytes() / 8192 * 4096, 4096));
+    let mut done = Vec::<Completion>::new();
+    for (tag, bytes) in (0..).zip(writes) {
+        drive.submit(0, request(tag, Verb::Write, u64::from(tag) << 30, *bytes));
+    }
+    while done.len() < writes.len() + 1 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    let written: u64 = writes.iter().sum();
+    drive.advance(10 * S, &mut done);
+    (done.iter().position(|one| one.tag == 99).unwrap(), drive.truth().dram_dirty_bytes < written)
+}
+
+#[test]
+fn dram_is_filled_to_its_last_sector_and_segment() {
+    let mut profile = profile("st12000vn0007");
+    profile.interface.rate_mb_s = 5000.0;
+    (profile.dram.destage_idle_ms, profile.dram.write_bytes, profile.dram.write_segments) = (1e6, 4 * MIB, 1000);
+    assert_eq!(taken_in(&profile, &[2 * MIB, 2 * MIB, 512]), (2, true));
+    assert_eq!(taken_in(&profile, &[2 * MIB, 2 * MIB - 512, 512]), (3, true));
+    assert_eq!(taken_in(&profile, &[MIB, MIB]), (2, true), "half full");
+    assert_eq!(taken_in(&profile, &[MIB, MIB - 4096]), (2, false), "not half full");
+    profile.dram.write_segments = 4;
+    assert_eq!(taken_in(&profile, &[4096; 4]), (4, true));
+    assert_eq!(taken_in(&profile, &[4096; 5]), (4, true));
+}
+
+/// Half of what a flush waits for is on the platters, and makes room for who waits for that: it need not wait for the flush.
+#[test]
+fn who_waits_for_room_comes_in_though_a_flush_still_waits() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_bytes, profile.dram.destage_bytes) = (4 * MIB, 2 * MIB);
+    let mut drive = Drive::new(&profile, 1);
+    for (tag, verb, bytes) in [(0, Verb::Write, 4 * MIB), (1, Verb::Flush, 0), (2, Verb::Write, MIB)] {
+        drive.submit(0, Request { tag, verb, fua: false, offset_bytes: u64::from(tag) << 30, bytes });
+    }
+    let mut done = Vec::<Completion>::new();
+    while done.len() < 3 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    assert_eq!(done.iter().map(|completion| completion.tag).collect::<Vec<_>>(), [0, 2, 1]);
+}
+
+/// Room appears just when a write is on its way to the drive: that takes as long as ever.
+#[test]
+fn nobody_comes_in_before_having_arrived() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_bytes, profile.dram.destage_bytes) = (4 * MIB, 2 * MIB);
+    let answered_ns = |at_ns: u64| {
+        let mut drive = Drive::new(&profile, 1);
+        let write =
+            |tag, bytes| Request { tag, verb: Verb::Write, fua: false, offset_bytes: u64::from(tag) << 30, bytes };
+        let mut done = Vec::<Completion>::new();
+        drive.submit(0, write(0, 4 * MIB));
+        drive.advance(at_ns, &mut done);
+        drive.submit(at_ns, write(1, 4096));
+        while done.len() < 2 {
+            drive.advance(drive.next_event_ns().unwrap(), &mut done);
+        }
+        done[1].completed_ns
+    };
+    let overhead_ns = (profile.interface.overhead_us * 1e3) as u64;
+    let first_ns = answered_ns(overhead_ns + 8 * S / 1000);
+    for before_ns in (0..overhead_ns).step_by(1000) {
+        let at_ns = first_ns - before_ns;
+        assert!(answered_ns(at_ns) >= at_ns + overhead_ns, "asked for {before_ns} ns before there was room");
+    }
+}
+
 /// A small write that there is room for waits behind a large one that there is none for.
 #[test]
 fn who_waits_for_room_in_dram_is_not_overtaken() {

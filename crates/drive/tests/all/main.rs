@@ -9,6 +9,7 @@ mod full_cache;
 mod hostile_profiles;
 mod moving;
 mod parts;
+mod passing_writes;
 mod power;
 mod pressure;
 mod profiles;

@@ -5,6 +5,9 @@
 //! end. So what is kept for choosing and for others who might come (orders, places, the footprint, the queue of answers) is put
 //! away meanwhile. All that link, bands and mechanics do is done as ever, so that times are the same to the tick; where
 //! something else might be chosen, writes are gone through one by one after all.
+//!
+//! Nor is it kept when the host was last heard of, or whether the heads have worked for it: there is no silence meanwhile, cleaning that
+//! takes turns with the host keeps a stream from passing at once, and the last write of a stream is gone through as any.
 
 use std::collections::VecDeque;
 
@@ -161,7 +164,6 @@ impl Drive {
         }
         self.now = self.now.max(self.clock.ticks(course.now_ns));
         let arrives = (self.now + self.overhead).max(self.ready_at);
-        self.host_seen_at = self.host_seen_at.max(self.now);
         while let Some(tag) = free_tags.pop() {
             let Writes { fua, bytes, .. } = *writes;
             let request = Request { tag, verb: Verb::Write, fua, offset_bytes: course.offset_bytes, bytes };
@@ -233,9 +235,6 @@ impl Drive {
     /// What is under way is on the platters.
     fn land(&mut self, until: u64) {
         self.now = until;
-        if let Some(layer) = &mut self.shingled {
-            layer.count_turn();
-        }
         let (first, end) = self.surface(&self.in_flight.hull());
         self.read_cache.forget(first, end);
         self.in_flight.clear();
@@ -253,7 +252,6 @@ impl Drive {
             let Durable { tag, .. } = self.durable.take(index);
             done.push(Completion { tag, completed_ns, status: Status::Good });
             self.truth.completed += 1;
-            self.host_seen_at = self.host_seen_at.max(self.now);
         }
     }
 

@@ -82,7 +82,6 @@ impl Drive {
             return false;
         }
         let arrives = (self.now + self.overhead).max(self.ready_at);
-        self.host_seen_at = self.host_seen_at.max(self.now);
         while let Some(tag) = free_tags.pop() {
             let request = Request { tag, verb: Verb::Write, fua: false, offset_bytes: course.offset_bytes, bytes };
             if self.held.is_empty() && self.line_has_room(line, bytes / SECTOR_BYTES) {

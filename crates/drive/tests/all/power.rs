@@ -146,3 +146,14 @@ fn heads_start_from_the_same_place() {
         assert_eq!(took_ns(0, after), took_ns(profile.capacity_bytes() - 4096, after));
     }
 }
+
+/// Power that is there already changes nothing.
+#[test]
+fn a_drive_that_is_on_is_not_started() {
+    let mut host = Host::new(&profile("wd40efrx"));
+    host.ask(Verb::Read, 0, 4096, false);
+    let mut started = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+    assert_eq!(started.drive.power_on(host.now_ns), host.now_ns);
+    let took_ns = [&mut host, &mut started].map(|host| host.ask(Verb::Read, 1 << 40, 4096, false));
+    assert_eq!(took_ns[0], took_ns[1]);
+}

@@ -69,3 +69,16 @@ fn a_band_stays_open_until_another_stream_needs_the_place() {
     host.ask(Verb::Flush, 0, 0, false);
     assert_eq!(host.drive.truth().streams_broken, 1, "{:?}", host.drive.truth());
 }
+
+/// Below its marks a lazy drive cleans once the host has rested for long. Another turn of the host's is no rest.
+#[test]
+fn below_its_marks_lazy_cleaning_takes_no_turns() {
+    let mut profile = lazy(by_pressure(profile("wd40efax")));
+    profile.shingled.as_mut().unwrap().cleaning.rest_s = 60.0;
+    let mut host = Host::new(&profile);
+    (0..50).for_each(|index| _ = host.ask(Verb::Write, index << 30, 4096, true));
+    host.pause(59 * S);
+    assert_eq!(host.drive.truth().bands_cleaned, 0, "{:?}", host.drive.truth());
+    host.pause(600 * S);
+    assert!(host.drive.truth().bands_cleaned > 0);
+}

@@ -2,7 +2,7 @@
 //! its flash and its map hold, and nothing else.
 
 use crate::rig::{profile, Host, GIB};
-use drive::{BlockDevice, CachePlace, Completion, FlashProfile, Profile, Request, Verb};
+use drive::{BlockDevice, CachePlace, Completion, Drive, FlashProfile, Profile, Request, Verb};
 
 const S: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -156,4 +156,27 @@ fn a_drive_that_is_on_is_not_started() {
     assert_eq!(started.drive.power_on(host.now_ns), host.now_ns);
     let took_ns = [&mut host, &mut started].map(|host| host.ask(Verb::Read, 1 << 40, 4096, false));
     assert_eq!(took_ns[0], took_ns[1]);
+}
+
+/// A stream enters a band in the middle of a track, which is merged with what lies there: it is on the platters as a whole or not at all.
+#[test]
+fn what_a_stream_merges_with_its_first_track_is_new_or_old_as_a_whole() {
+    let mut profile = profile("wd40efax").scaled(20).unwrap();
+    let track_bytes = profile.geometry.outer_track_bytes;
+    let streams = &mut profile.shingled.as_mut().unwrap().streams;
+    (streams.min_request_bytes, streams.min_run_bytes, streams.durable) = (65_536, 65_536, true);
+    let (offset_bytes, bytes) = (track_bytes / 8192 * 4096, 16 * 65_536);
+    let mut drive = Drive::new(&profile, 1);
+    drive.submit(0, Request { tag: 1, verb: Verb::Write, fua: true, offset_bytes, bytes });
+    let mut done = Vec::<Completion>::new();
+    for at_ns in (1..).map(|step| step * 200_000) {
+        drive.advance(at_ns, &mut done);
+        let lost = drive.clone().power_loss(at_ns).ranges;
+        if !done.is_empty() {
+            assert!(lost.is_empty(), "it was promised");
+            break;
+        }
+        assert!(lost.iter().eq([&(offset_bytes..offset_bytes + bytes)]), "at {at_ns}: {lost:?}");
+    }
+    assert_eq!((drive.truth().stream_bytes, drive.truth().cached_bytes), (bytes, 0));
 }

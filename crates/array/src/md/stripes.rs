@@ -23,9 +23,9 @@ impl StripeCache {
         self.active == 0 || self.active + stripes <= self.size
     }
 
-    /// Is a quarter free, for who waits?
+    /// Is a quarter free, for who waits? The kernel counts whole stripes (`is_inactive_blocked`).
     pub fn is_roomy(&self) -> bool {
-        4 * self.active < 3 * self.size
+        self.active < self.size * 3 / 4
     }
 
     /// Somebody has to wait: the first who does makes it grow.
@@ -51,6 +51,8 @@ mod tests {
         let few = Options { stripe_cache: 16, ..Options::new(Layout::Raid5, 3, 1 << 30).unwrap() };
         let with = |active| StripeCache { active, ..StripeCache::new(&few) };
         assert_eq!([11, 12].map(|active| with(active).is_roomy()), [true, false], "a quarter is four");
+        let one_more = |active| StripeCache { size: 17, ..with(active) };
+        assert_eq!([11, 12].map(|active| one_more(active).is_roomy()), [true, false], "of 17 it leaves less than 12");
         let has = |active, stripes| with(active).has(stripes);
         assert_eq!([has(0, 17), has(1, 15), has(1, 16), has(15, 1), has(16, 1)], [true, true, false, true, false]);
     }

@@ -11,6 +11,13 @@ import pytest
 
 from cli.test_contract import needs_core
 from serving import shakedown
+from shakedown.analysis.explain.ceiling import Box
+from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.limiter import prove
+from shakedown.analysis.explain.load import Load, Measured
+from shakedown.target.ability import ModelledDrive
+from shakedown.target.model import ModelArena
+from shakedown.units import NS_PER_S
 
 pytestmark = needs_core
 
@@ -63,7 +70,10 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     [
         (("raidz2", "--set", "recordsize=4KiB"), "4096"),
         (("mirror", "--set", "copies=4"), '"copies": 4'),
-        (("raid5", "--set", "recordsize=4KiB"), "raid5 has no options here"),
+        (("raid5", "--set", "recordsize=4KiB"), "`recordsize=4KiB` is no option of raid5"),
+        (("raid5", "--set", "chunk=64KiB"), '"chunk_bytes": 65536'),
+        (("raid10", "--set", "chunk=48KiB"), "`chunk=48KiB` cannot be read"),
+        (("raid1", "--set", "chunk=64KiB"), "raid1 has no options here"),
         (("raidz2", "--set", "recordsize=5KiB"), "`recordsize=5KiB` cannot be read"),
         (("raid10", "--set", "copies=n3"), "its drives are 3 together here"),
     ],
@@ -86,6 +96,21 @@ def test_two_figures_of_one_load_are_refused(first: str, second: str, tmp_path: 
     assert "has two figures, one of them" in refused.stderr
     named = [word for name in ("before", "after") for word in ("--measured", f"{name}: 8KiB 65R 60rand = 89 IOPS")]
     assert shakedown("explain", *BOX, *named, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("block_kib", "depth", "limiter"),
+    [(64, 1, "unknown"), (512, 8, "unknown"), (1024, 8, "unknown"), (3584, 1, "drives"), (4096, 8, "unknown")],
+)
+def test_drives_are_not_acquitted_of_a_stream_that_they_alone_hold(block_kib: int, depth: int, limiter: str) -> None:
+    """Around a modelled array there is nothing, and md reads what parity needs for every part of a stripe."""
+    arena = ModelArena("model:raid5:8xst8000vn004", seed=1)
+    job = f"rw=write\nbs={block_kib}k\niodepth={depth}\nsize=100%\ntime_based\nruntime=10s\n"
+    with arena.start("stream", job, NS_PER_S, watched=False) as load:
+        moved = sum(sample.bytes for batch in load for sample in batch)
+    box = Box(Layout("raid5", 8), ModelledDrive("model:st8000vn004"))
+    measured = Measured("stream", Load(block_kib << 10, 0, 0, depth), moved / 10 / (block_kib << 10), stated=())
+    assert prove(box, measured).limiter == limiter
 
 
 UNKNOWN = ("--measured", "32KiB 50R 0rand depth 64 = 705 IOPS")

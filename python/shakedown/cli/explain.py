@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.explain.ceiling import Box, Drive, RuleOfThumb, Way
 from shakedown.analysis.explain.instead import changes
-from shakedown.analysis.explain.layout import KINDS_OF_COPIES, ZFS_KINDS, Layout
+from shakedown.analysis.explain.layout import KINDS_OF_CHUNKS, KINDS_OF_COPIES, ZFS_KINDS, Layout
 from shakedown.analysis.explain.limiter import Proof, isolate, prove
 from shakedown.analysis.explain.load import Measured, parse_measured
 from shakedown.cli.document import print_document
@@ -30,8 +30,11 @@ from shakedown.target.settings import between, read_settings
 from shakedown.units import NS_PER_S, format_size, parse_bytes_per_s, parse_duration_ns, parse_request_bytes
 
 _WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and must have completed something"
-_OPTIONS: Final = "recordsize=16KiB is of ZFS, copies=3 of mirror and raid10"
+_OPTIONS: Final = (
+    "chunk=64KiB is of raid0, raid10, raid5 and raid6, copies=3 of mirror and raid10, recordsize=16KiB of ZFS"
+)
 _parse_record_bytes: Final = between(512, 16 << 20, parse_request_bytes, format_size)
+_parse_chunk_bytes: Final = between(4096, 1 << 30, parse_request_bytes, format_size)
 _parse_copies: Final = between(2)
 _TWICE: Final = "leave one out, or name each: `before: 8KiB 65R 60rand depth 64 = 89 IOPS`"
 _A_DRIVE: Final = "a drive is `model:NAME`, or two figures of one like `50IOPS,95MB/s`"
@@ -58,7 +61,8 @@ class ExplainOptions:
         Parameter(
             "--set",
             show_default=False,
-            help="of ZFS recordsize=128KiB; of mirror and raid10 copies=2, how many drives hold the same (repeatable)",
+            help="of md chunk=512KiB; of mirror and raid10 copies=2, how many drives hold the same; of ZFS "
+            "recordsize=128KiB (repeatable)",
         ),
     ] = ()
     instead: Annotated[
@@ -174,7 +178,9 @@ def _read(paths: Sequence[Path]) -> Iterator[tuple[Run, list[Measured]]]:
 def _layout(kind: str, width: int, settings: Sequence[str]) -> Layout:
     known: dict[str, tuple[str, Callable[[str], int]]] = {}
     if kind in ZFS_KINDS:
-        known["recordsize"] = ("record_bytes", _record_bytes)
+        known["recordsize"] = ("record_bytes", _power_of_two(_parse_record_bytes))
+    if kind in KINDS_OF_CHUNKS:
+        known["chunk"] = ("chunk_bytes", _power_of_two(_parse_chunk_bytes))
     if kind in KINDS_OF_COPIES:
         known["copies"] = ("together", _copies)
     if settings and not known:
@@ -182,12 +188,16 @@ def _layout(kind: str, width: int, settings: Sequence[str]) -> Layout:
     return Layout(kind, width, **read_settings(settings, known, kind, _OPTIONS))
 
 
-def _record_bytes(text: str) -> int:
-    """As ZFS takes it: a power of two."""
-    size_bytes = _parse_record_bytes(text)
-    if size_bytes & (size_bytes - 1):
-        raise ValueError(text)
-    return size_bytes
+def _power_of_two(parse: Callable[[str], int]) -> Callable[[str], int]:
+    """As ZFS takes a record's size, and md a chunk's."""
+
+    def read(text: str) -> int:
+        size_bytes = parse(text)
+        if size_bytes & (size_bytes - 1):
+            raise ValueError(text)
+        return size_bytes
+
+    return read
 
 
 def _copies(text: str) -> int:

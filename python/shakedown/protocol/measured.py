@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shakedown.analysis.explain.layout import Layout
+from shakedown.analysis.explain.layout import CHUNK_BYTES, KINDS_OF_CHUNKS, Layout
 from shakedown.analysis.explain.load import Load, Measured
 from shakedown.analysis.series import Series
 from shakedown.errors import UsageError
@@ -13,6 +13,7 @@ from shakedown.result.folder import Run
 from shakedown.result.run_record import StepRecord
 from shakedown.target.storage_box import BOX_SETTINGS
 from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_job
+from shakedown.units import format_size, parse_request_bytes
 
 
 def measured_loads(run: Run) -> list[Measured]:
@@ -41,6 +42,11 @@ def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
         kind, width = own
         what = {"single": "one drive", "mirror": f"one mirror of {width}"}.get(kind, f"{kind} of {width}")
         yield f"`{run.path}` was measured on {what}, and is explained as {layout}: these are another array's ceilings."
+    if same and (chunk_bytes := _chunk_bytes_of(run, layout)) not in (None, layout.chunk_bytes):
+        yield (
+            f"`{run.path}` was measured with chunks of {format_size(chunk_bytes)}, and is explained with"
+            f" {format_size(layout.chunk_bytes)}: `--set chunk={chunk_bytes >> 10}KiB`."
+        )
     if run.record.protocol.name == "rebuild" and any(step.name == "rebuild-load" for step in run.record.steps):
         yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."
     for step in run.record.steps:
@@ -62,6 +68,14 @@ def _array_of(run: Run) -> tuple[str, int] | None:
         return "single", 1
     found = re.fullmatch(r"(\w+) of (\d+)", target.model or "")
     return (found[1], int(found[2])) if found else None
+
+
+def _chunk_bytes_of(run: Run, layout: Layout) -> int | None:
+    """Of a modelled array; None where the run does not tell, or the layout has none."""
+    details = run.record.target.details
+    if layout.kind not in KINDS_OF_CHUNKS or run.record.target.kind != "model" or "drives" not in details:
+        return None
+    return parse_request_bytes(details["chunk"]) if "chunk" in details else CHUNK_BYTES
 
 
 def _measured(run: Run, step: StepRecord) -> Measured | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from shakedown.analysis.explain.ceiling import Box
 from shakedown.analysis.explain.instead import Change
+from shakedown.analysis.explain.layout import KINDS_OF_CHUNKS
 from shakedown.analysis.explain.limiter import Proof
 from shakedown.analysis.explain.reason import reason
 from shakedown.analysis.rate import figure
@@ -81,6 +82,7 @@ def explain_document(
         "layout": box.layout.kind,
         "width": box.layout.width,
         "copies": box.layout.copies,
+        "chunk_bytes": box.layout.chunk_bytes if box.layout.kind in KINDS_OF_CHUNKS else None,
         "record_bytes": box.layout.record_bytes if box.layout.is_zfs else None,
         "drive": box.drive.label,
         "loads": [_entry(box, proof) for proof in proofs],

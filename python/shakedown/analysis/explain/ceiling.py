@@ -33,9 +33,13 @@ class Drive(Protocol):
         ...
 
 
+SMALL_BYTES: Final = 8192
+"""Of a request, as people mean them who say how many a second a drive serves."""
+
+
 @dataclass(frozen=True)
 class RuleOfThumb:
-    """A drive of which two figures are known. The first is for small requests, whatever their size and number."""
+    """A drive of which two figures are known. The first is for small requests, whatever their number."""
 
     iops: float
     stream_bytes_per_s: float
@@ -46,8 +50,8 @@ class RuleOfThumb:
         return f"{self.iops:g} IOPS, {self.stream_bytes_per_s / 1e6:g} MB/s"
 
     def random_iops(self, block_bytes: int, read_share: float, outstanding: int) -> float:  # noqa: ARG002
-        """The one figure."""
-        return self.iops
+        """The one figure, and of what is not small the time that the rest takes under the heads."""
+        return 1 / (1 / self.iops + max(0, block_bytes - SMALL_BYTES) / self.stream_bytes_per_s)
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ def ceilings(box: Box, load: Load) -> dict[Part, Ceiling]:
 def _one_at_a_time(box: Box, load: Load) -> OneAtATime | None:
     if box.layout.width == 1 or not load.random_share:
         return None
-    work = box.layout.small_request(load)
+    work = box.layout.lone_request(load)
     each = box.drive.random_iops(work.piece_bytes, 1, 1)
     seconds = load.random_share * work.steps / each
     seconds += (1 - load.random_share) * load.block_bytes / box.drive.stream_bytes_per_s
@@ -144,7 +148,7 @@ def _one_at_a_time(box: Box, load: Load) -> OneAtATime | None:
 
 
 def _heads(box: Box, load: Load) -> Heads:
-    work = box.layout.small_request(load)
+    work = box.layout.lone_request(load)
     each, busy = box.drive.random_iops(work.piece_bytes, 1, 1), _at_work(box.layout, load, work)
     return Heads(busy * each / work.total, busy, each, work)
 
@@ -155,7 +159,7 @@ def _at_work(layout: Layout, load: Load, work: DriveWork) -> float:
 
 
 def _drives(box: Box, load: Load) -> Drives:
-    layout, work = box.layout, box.layout.small_request(load)
+    layout, work = box.layout, box.layout.lone_request(load)
     stream = layout.data_drives * box.drive.stream_bytes_per_s
     seconds = (1 - load.random_share) * load.block_bytes / stream
     if not load.random_share:

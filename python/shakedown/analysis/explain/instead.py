@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from shakedown.analysis.explain.ceiling import Box, Drive, Part, RuleOfThumb, ceilings
+from shakedown.analysis.explain.ceiling import Box, Drive, RuleOfThumb, ceilings
 from shakedown.analysis.explain.limiter import Proof
 from shakedown.errors import UsageError
 
@@ -73,7 +73,7 @@ def _then(box: Box, new: Box, proof: Proof) -> float | None:
         return now
     if proof.used["drives"] > 1 and proof.measured.load.write_share and new.layout.kind != box.layout.kind:
         return None  # a cache gathered some of what was written: how much it can of another layout is not known
-    part: Part = "drives" if proof.cached else "heads"
+    part = proof.of_drives
     allowed = ceilings(new, proof.measured.load)
     scaled = now * allowed[part].iops / proof.ceilings[part].iops
     return min([scaled, *(ceiling.iops for name, ceiling in allowed.items() if name in ("link", "round trip"))])

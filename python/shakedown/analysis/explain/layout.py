@@ -15,6 +15,9 @@ SECTOR_BYTES: Final = 4096
 RECORD_BYTES: Final = 128 * 1024
 """ZFS' own `recordsize`."""
 
+CHUNK_BYTES: Final = 512 * 1024
+"""mdadm's own `--chunk`."""
+
 MOST_MEMBERS: Final = 1920
 """Of an array of md: roles in 4 KiB less the header (`mdp_superblock_1`)."""
 _MOST_OF_A_VDEV: Final = 255
@@ -24,6 +27,8 @@ _KINDS: Final = {"single": Kind(1), **{name: kind for name, kind in LAYOUTS.item
 ZFS_KINDS: Final = tuple(name for name in _KINDS if name in ZFS_LAYOUTS)
 KINDS_OF_COPIES: Final = ("raid10", "mirror")
 """Several drives hold the same, and there may be several such."""
+KINDS_OF_CHUNKS: Final = ("raid0", "raid10", "raid5", "raid6")
+"""A chunk lies on one drive, the next on another."""
 
 _SHOWN: Final = {"single": "one drive", "mirror": "mirror"}
 
@@ -31,9 +36,9 @@ _SHOWN: Final = {"single": "one drive", "mirror": "mirror"}
 class DriveWork(NamedTuple):
     """Requests at the drives, all of them together, per request of the host.
 
-    Each moves ``piece_bytes``; ``abreast`` of them go to as many drives at once, and ``steps`` come one after the other
-    until it is done. ``gathered_bytes`` of data are written in no place of their own: at best one behind the other, so
-    that these writes move no heads.
+    Each moves ``piece_bytes`` in the mean; ``abreast`` of them go to as many drives at once, and ``steps`` come one
+    after the other until it is done. ``gathered_bytes`` of data are written in no place of their own: at best one
+    behind the other, so that these writes move no heads.
     """
 
     reads: float
@@ -59,13 +64,14 @@ class Layout:
     """An array of ``width`` drives.
 
     ``together`` is how many hold the same in ``raid10`` and ``mirror``; ``record_bytes`` is ZFS' ``recordsize``, which
-    is read, verified and written whole.
+    is read, verified and written whole; ``chunk_bytes`` is md's ``--chunk``, which lies on one drive.
     """
 
     kind: str
     width: int
     together: int = 2
     record_bytes: int = RECORD_BYTES
+    chunk_bytes: int = CHUNK_BYTES
 
     def __post_init__(self) -> None:
         """Raise UsageError for what cannot be built."""
@@ -105,27 +111,50 @@ class Layout:
         """How many drives' worth of data it holds; a long stream moves at so many times a drive's rate."""
         return self.width // self.copies - _KINDS[self.kind].parity
 
-    def small_request(self, load: Load) -> DriveWork:
-        """Drive requests for a request that shares its stripe with no other.
+    @property
+    def stripe_bytes(self) -> int:
+        """What is written to all drives of a parity layout without reading anything first."""
+        return self.data_drives * self.chunk_bytes
 
-        md's parity layouts read the old data and parity, then write both (4 and 6 requests a write, rows R079 to R083
-        of the published measurements).
-        """
+    def lone_request(self, load: Load) -> DriveWork:
+        """Drive requests for a request that is merged with no other; it begins where a chunk and a stripe do."""
         if self.is_zfs:
-            return self._small_request_of_zfs(load)
+            return self._lone_request_of_zfs(load)
         parity = _KINDS[self.kind].parity
         if parity:
-            changed = load.write_share * (1 + parity)
-            return DriveWork(
-                load.read_share + changed, changed, load.block_bytes, load.read_share + 2 * load.write_share
-            )
-        return DriveWork(load.read_share, load.write_share * self.copies, load.block_bytes, 1)
+            return self._lone_request_of_parity(load, parity)
+        pieces = min(self.data_drives, self._chunks(load.block_bytes))
+        piece_bytes = -(-load.block_bytes // pieces)
+        return DriveWork(pieces * load.read_share, pieces * load.write_share * self.copies, piece_bytes, 1, pieces)
+
+    def _chunks(self, size_bytes: int) -> int:
+        return -(-size_bytes // self.chunk_bytes) if self.kind in KINDS_OF_CHUNKS else 1
+
+    def _lone_request_of_parity(self, load: Load, parity: int) -> DriveWork:
+        """Whole stripes are written as they are. Of the part of one that is left md first reads what parity needs.
+
+        That is the old data and parity, or the rest of the stripe, whichever are fewer: 4 and 6 requests for a small
+        write (rows R079 to R083 of the published measurements), unless the array is so narrow that the rest is less.
+        """
+        pieces = min(self.width, self._chunks(load.block_bytes))
+        whole, part_bytes = divmod(load.block_bytes, self.stripe_bytes)
+        changed = self._chunks(part_bytes)
+        read_first = min(changed + parity, self.data_drives - changed) if changed else 0
+        written = (self.width if whole else 0) + (changed + parity if changed else 0)
+        # Chunks of one drive that follow each other are one request.
+        row_bytes = part_bytes / changed if changed else 0
+        written_bytes = self.width * whole * self.chunk_bytes + (changed + parity) * row_bytes
+        reads = load.read_share * pieces + load.write_share * read_first
+        writes = load.write_share * written
+        moved_bytes = load.read_share * load.block_bytes + load.write_share * (read_first * row_bytes + written_bytes)
+        steps = load.read_share + load.write_share * (2 if read_first else 1)
+        return DriveWork(reads, writes, round(moved_bytes / (reads + writes)), steps, pieces)
 
     def is_part_of_a_record(self, load: Load) -> bool:
         """ZFS moves more than was asked for."""
         return self.is_zfs and load.block_bytes < self.record_bytes
 
-    def _small_request_of_zfs(self, load: Load) -> DriveWork:
+    def _lone_request_of_zfs(self, load: Load) -> DriveWork:
         """Of a record all is read, since its checksum is over all of it, and all is written, in a new place.
 
         RAIDZ spreads it over the data drives. Who writes a part of one reads the rest first.

@@ -20,6 +20,9 @@ TOUCHED: Final = 0.8
 NEAR: Final = 0.5
 """From here on, if no other part comes half as near."""
 
+_MOST: Final = 0.5
+"""From this share of random places on, a seek for each is within a factor of two of what the drives are asked for."""
+
 CACHED: Final = 1 / TOUCHED
 """So many times what moving heads could have served: not every request moved them."""
 
@@ -34,7 +37,8 @@ class Proof:
 
     ``used`` is the share of each ceiling that was measured. ``limiter`` is ``elsewhere`` if no ceiling is near,
     ``unknown`` if how near the drives are cannot be told, ``impossible`` if what was measured cannot have come from the
-    box. ``cached`` says that not every request moved the heads.
+    box. ``cached`` says that not every request moved the heads. ``of_drives`` is the ceiling that the drives are
+    judged by.
     """
 
     measured: Measured
@@ -44,6 +48,7 @@ class Proof:
     sure: bool
     cached: bool
     statements: tuple[str, ...]
+    of_drives: Part = "drives"
 
     @property
     def is_left_by_caches(self) -> bool:
@@ -59,9 +64,11 @@ def prove(box: Box, measured: Measured) -> Proof:
     cached = used["heads"] > CACHED and used["heads"] > used["drives"]
     if contradiction := _contradiction(measured):
         return Proof(measured, found, used, "impossible", True, cached, (contradiction,))
-    limiter, sure = _limiter(used, past, seeks=not cached and _seeks(box, measured.load))
-    if limiter == "elsewhere" and not past and (_streams_compete(measured.load) or _writes_wait(box, measured, used)):
-        limiter = "unknown"
+    of_drives: Part = "heads" if _seeks_decide(measured.load) and not cached else "drives"
+    limiter, sure = _limiter(used, past, of_drives)
+    told = limiter != "elsewhere" and (sure or limiter == "drives")
+    if not told and not past and (_may_seek(box, measured, used) or _writes_wait(box, measured, used)):
+        limiter, sure = "unknown", True
     statements = [_gone_past(part, used[part]) for part in used if part in past]
     if past == {"drives"} and _may_be_of_all_copies(box, measured.load, used["drives"]):
         # What limits besides, the link perhaps, is told as ever.
@@ -73,12 +80,12 @@ def prove(box: Box, measured: Measured) -> Proof:
         statements += _of_the_cache(box, measured, found, cached=cached, limiter=limiter)
         if limiter != "unknown":
             near = {part: used[part] for part in used if part not in past}
-            statements.append(_of_the_limiter(box, measured, near, limiter, sure=sure))
+            statements.append(_of_the_limiter(box, measured, near, limiter, of_drives, sure=sure))
         elif not past:
-            statements.append(_of_what_is_unknown(measured.load, found))
+            statements.append(f"{_of_what_is_unknown(box, measured.load, found, used)} {_of_the_way(used)}")
         statements += _of_the_record(box, measured.load, limiter)
     statements += _of_the_queue(measured)
-    return Proof(measured, found, used, limiter, sure, cached, tuple(statements))
+    return Proof(measured, found, used, limiter, sure, cached, tuple(statements), of_drives)
 
 
 def _past(used: dict[Part, float]) -> set[Part]:
@@ -86,13 +93,13 @@ def _past(used: dict[Part, float]) -> set[Part]:
     return {part for part, most in _NOT_PAST.items() if used.get(part, 0) > most}
 
 
-def _limiter(used: dict[Part, float], past: set[Part], *, seeks: bool) -> tuple[Limiter, bool]:
-    """The part that is used most. Where each request moves the heads, drives are used as far as these are."""
+def _limiter(used: dict[Part, float], past: set[Part], of_drives: Part) -> tuple[Limiter, bool]:
+    """The part that is used most."""
     if past & {"link", "round trip"}:
         return "impossible", True
     near: dict[Limiter, float] = {part: used[part] for part in ("link", "round trip") if part in used}
     if "drives" not in past:
-        near["drives"] = max(used["heads"], used["drives"]) if seeks else used["drives"]
+        near["drives"] = max(used[of_drives], used["drives"])
     if not near:
         return "elsewhere", True
     (first, share), *others = sorted(near.items(), key=lambda item: -item[1])
@@ -131,39 +138,80 @@ def _is_stream(load: Load) -> bool:
     return not load.random_share and not _streams_compete(load)
 
 
-def _seeks(box: Box, load: Load) -> bool:
-    """Whether requests may have to move the heads: of one stream none does, unless it waits for what parity reads."""
-    return not _is_stream(load) or box.layout.small_request(load).steps > 1
-
-
 def _streams_compete(load: Load) -> bool:
     """Of a read and a written stream, how often the heads go from one to the other is for a cache to decide."""
     return load.random_share < 1 and 0 < load.read_share < 1
 
 
+def _waits(box: Box, load: Load) -> bool:
+    """Whether a write that is gathered with no other needs something read first: of parity, or of a record."""
+    return box.layout.lone_request(load).steps > 1
+
+
+def _needs_no_seek(box: Box, load: Load) -> bool:
+    """One stream, read or in whole stripes and records: nothing takes the heads away from it."""
+    return _is_stream(load) and not _waits(box, load)
+
+
+def _seeks_decide(load: Load) -> bool:
+    """Whether most requests go to random places: their seeks are what the drives are asked for."""
+    return load.random_share >= _MOST
+
+
+def _may_seek(box: Box, measured: Measured, used: dict[Part, float]) -> bool:
+    """Of all loads between one stream and random places alone, how many requests move the heads is not told.
+
+    Unless the drives would do far more if each did.
+    """
+    load = measured.load
+    return load.random_share < 1 and not _needs_no_seek(box, load) and used["heads"] >= NEAR
+
+
 def _writes_wait(box: Box, measured: Measured, used: dict[Part, float]) -> bool:
     """Of writes that wait for reads, whether the drives do more than one request at a time is for the box to decide."""
-    return box.layout.small_request(measured.load).steps > 1 and used.get("one at a time", 0) >= TOUCHED
+    return _waits(box, measured.load) and used.get("one at a time", 0) >= TOUCHED
 
 
-def _of_what_is_unknown(load: Load, found: dict[Part, Ceiling]) -> str:
-    if _streams_compete(load):
+def _of_what_is_unknown(box: Box, load: Load, found: dict[Part, Ceiling], used: dict[Part, float]) -> str:
+    if load.random_share == 1 or used["heads"] < NEAR:
         return (
-            "Streams of reads and of writes share the heads: what the drives allow lies between a seek for each and"
-            " their best, and so does the figure. No other part is near."
+            "Writes wait for the reads they need: what the drives allow lies between"
+            f" {figure(found['one at a time'].iops)} requests/s, one after the other, and"
+            f" {figure(found['drives'].iops)}, and so does the figure. How many the box hands them at once decides."
         )
+    why = "What goes on in sequence shares the heads with what goes to random places."
+    if _streams_compete(load):
+        why = "Streams of reads and of writes share the heads."
+    elif _is_stream(load):
+        why = f"{_of_parts(box, load)}, unless the box gathers them into whole ones. Such requests would tell."
     return (
-        f"Writes wait for the reads they need: what the drives allow lies between {figure(found['one at a time'].iops)}"
-        f" requests/s, one after the other, and {figure(found['drives'].iops)}, and so does the figure. How many the"
-        " box hands them at once decides. No other part is near."
+        f"{why} What the drives allow lies between a seek for each, of which this is {_percent(used['heads'])}, and"
+        f" their best, of which it is {_percent(used['drives'])}."
     )
+
+
+def _of_parts(box: Box, load: Load) -> str:
+    layout, size = box.layout, format_size(load.block_bytes)
+    if layout.is_zfs:
+        record = format_size(layout.record_bytes)
+        return f"{size} are no whole record of {record} (`--set recordsize=SIZE`): it is read before it is written"
+    stripe = format_size(layout.stripe_bytes)
+    return f"{size} are no whole stripes of {stripe} (`--set chunk=SIZE`): each waits until what parity needs is read"
+
+
+def _of_the_way(used: dict[Part, float]) -> str:
+    """How near link and round trip are, beside drives of which it cannot be told."""
+    near = [
+        f"the {part} is {_percent(used[part])} used" for part in ("link", "round trip") if used.get(part, 0) >= NEAR
+    ]
+    return f"And {' and '.join(near)}." if near else "No other part is near."
 
 
 def _of_the_record(box: Box, load: Load, limiter: Limiter) -> list[str]:
     """What a small request costs in ZFS, where that decides."""
     if limiter != "drives" or not load.random_share or not box.layout.is_part_of_a_record(load):
         return []
-    drives, costs = round(box.layout.small_request(load).reads), []
+    drives, costs = round(box.layout.lone_request(load).reads), []
     if load.read_share:
         costs.append(f"is read from {drives} drives to be verified" if drives > 1 else "is read whole to be verified")
     if load.write_share:
@@ -180,21 +228,34 @@ def _of_the_cache(
 ) -> list[str]:
     load, statements = measured.load, []
     # No request of a stream has to move the heads: that none did is news only as long as no part is found to limit.
-    if cached and (limiter == "elsewhere" or _seeks(box, load)):
+    if cached and (limiter == "elsewhere" or not _needs_no_seek(box, load)):
         statements.append(
             f"{_what_works(box, load)}: {figure(measured.iops)} requests/s were served, "
             f"{figure(found['heads'].iops)} if each had moved the heads."
         )
-    if limiter != "drives" and _is_stream(load) and measured.bytes_per_s < box.drive.stream_bytes_per_s:
-        statements.append(
-            f"It is not the drives: {measured.bytes_per_s / 1e6:.3g} MB/s are less than one of them streams "
-            f"({box.drive.stream_bytes_per_s / 1e6:.3g} MB/s)."
-        )
+    if limiter not in ("drives", "unknown") and _is_stream(load):
+        statements += _of_the_innocent(box, measured, found)
     return statements
 
 
+def _of_the_innocent(box: Box, measured: Measured, found: dict[Part, Ceiling]) -> list[str]:
+    """Why drives do not hold a stream: less than one of them streams, or than a seek for each would let through."""
+    if _needs_no_seek(box, measured.load):
+        if measured.bytes_per_s >= box.drive.stream_bytes_per_s:
+            return []
+        return [
+            f"It is not the drives: {measured.bytes_per_s / 1e6:.3g} MB/s are less than one of them streams "
+            f"({box.drive.stream_bytes_per_s / 1e6:.3g} MB/s)."
+        ]
+    if measured.iops >= NEAR * found["heads"].iops:
+        return []
+    return [
+        f"It is not the drives: even if each moved the heads, they would do {figure(found['heads'].iops)} requests/s."
+    ]
+
+
 def _what_works(box: Box, load: Load) -> str:
-    if load.random_share and box.layout.small_request(load).gathered_bytes:
+    if load.random_share and box.layout.lone_request(load).gathered_bytes:
         return "Writing in new places, one behind the other, works, or reordering, or a cache"
     if load.outstanding == 1:
         # Nobody waits beside it: only what was acknowledged before it was done can still be put in another order.
@@ -208,7 +269,9 @@ def _what_works(box: Box, load: Load) -> str:
     return "The read cache (or reading ahead) works" if load.read_share else "A write cache works, or gathering"
 
 
-def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limiter: Limiter, *, sure: bool) -> str:
+def _of_the_limiter(
+    box: Box, measured: Measured, used: dict[Part, float], limiter: Limiter, of_drives: Part, *, sure: bool
+) -> str:
     """``used`` is of the parts that the figure did not go past."""
     if limiter == "elsewhere":
         if _has_but_caches(measured):
@@ -218,8 +281,7 @@ def _of_the_limiter(box: Box, measured: Measured, used: dict[Part, float], limit
         near = f"; the nearest of them: the {nearest[1]}, {_percent(nearest[0])} used" if nearest else ""
         return f"Something other than these parts limits it{near}. {_of_the_rest(measured, used)}"
     if limiter == "drives":
-        seeks = used["heads"] <= CACHED and _seeks(box, measured.load)
-        share = max(used["heads"] if seeks else 0, used["drives"])
+        share = max(used[of_drives], used["drives"])
         best = f" if each moves the heads, {_percent(used['drives'])} of their best" if share > used["drives"] else ""
         told = f"drives limit: {_percent(share)} of what {box.layout} allows them{best}{_as_known(share, 'drives')}."
     else:

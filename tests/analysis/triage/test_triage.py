@@ -33,6 +33,7 @@ EXPECTED = {
     "worn-cable": (1, [("link", "unsafe", "ata4")]),
     "red-address-not-found": (1, [("shingled-refusal", "unsafe", "sdm")]),
     "red-kicked-by-md": (1, [("shingled-stall", "unsafe", "sdc ata3")]),
+    "bus-error-and-gone": (1, [("drive-gone", "unsafe", "sdf ata6")]),
     "usb-offlined": (1, [("drive-gone", "unsafe", "sda")]),
     "zfs-suspended": (1, [("stall", "unsafe", "")]),
     "zfs-faulted": (1, [("array", "unsafe", "ata-WDC_WD40EFAX-68JH4N0_WD-EXAMPLE")]),
@@ -247,7 +248,7 @@ def test_pci_express_that_stops_the_link_is_a_sign_of_the_link() -> None:
 
 @pytest.mark.parametrize(("gbps", "is_forced"), [("1.5", False), ("3.0", False), ("6.0", True)])
 def test_a_link_is_not_made_faster_than_the_kernel_has_made_it(gbps: str, is_forced: bool) -> None:
-    worn = "[ 42.0] ata3.00: disabled\n[ 43.0] ata3: SError: { Handshk }\n"
+    worn = "[ 42.0] ata3.00: irq_stat 0x08000000, interface fatal error\n[ 43.0] ata3: SError: { Handshk }\n"
     (judged,) = triage(f"{worn}[ 44.0] ata3: limiting SATA link speed to {gbps} Gbps\n".encode()).episodes
     assert judged.judgement.kind == "link"
     assert any("libata.force=3:3.0Gbps" in each.command for each in judged.advice) == is_forced

@@ -35,6 +35,8 @@ def advise(episode: Episode, judgement: Judgement) -> tuple[Advice, ...]:
     if episode.drive.is_adapter:
         return (_seat(episode.drive.title), _without_aspm())
     advice: list[Advice] = []
+    if episode.is_gone and kind not in ("drive-gone", "unplugged"):
+        advice.append(_rescan(disk))  # before anything that asks the drive
     if kind in ("unreadable-sectors", "failing"):
         advice += _save(disk)
     if kind in ("shingled-stall", "shingled-refusal") or (judgement.is_sign_of_c and kind == "gone-and-back"):

@@ -112,6 +112,9 @@ class Follower:
         drive = self._who(sign)
         if drive is None:
             return
+        if sign.what == "recovered" and drive.is_gone:
+            self._recovering.discard(drive)
+            return  # the port's error handling is over, and no drive recovered
         opens = sign.what in OPENING
         if sign.what in ("gave-up", "link-down", "unplugged"):
             if not (sign.note or drive.is_disk or drive in self._open):

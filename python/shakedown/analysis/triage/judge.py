@@ -93,8 +93,25 @@ def judge(episode: Episode, shingled: bool | None) -> Judgement:
 
 
 def _cause(episode: Episode, shingled: bool | None) -> _Cause:
-    """What tells most comes first: a bad sector explains a timeout, a timeout explains no bad sector."""
-    return _broken(episode) or _refused_or_gone(episode, shingled) or _slow(episode, shingled) or _unexplained(episode)
+    """What tells most comes first: a bad sector explains a timeout, a timeout explains no bad sector.
+
+    That the drive left is told beside whatever it had before.
+    """
+    told = _broken(episode) or _refused(episode, shingled)
+    if episode.is_gone and episode.counts["link-dropped"]:
+        told = told or _link(episode)
+    gone = _gone(episode, shingled) if episode.was_gone else None
+    if told and gone:
+        return _and_gone(told, gone)
+    return told or gone or _slow(episode, shingled) or _unexplained(episode)
+
+
+def _and_gone(told: _Cause, gone: _Cause) -> _Cause:
+    """Both facts. Of a drive that does not come back the errors of its link are what it left with, and no more."""
+    grade = max(told[1], gone[1], key=GRADES.index)
+    if told[0] == "link" and gone[0] == "drive-gone":
+        return "drive-gone", grade, f"{gone[2]} Before that: {told[2]}"
+    return told[0], grade, f"{told[2]} {gone[2]}"
 
 
 def _broken(episode: Episode) -> _Cause | None:
@@ -108,10 +125,8 @@ def _broken(episode: Episode) -> _Cause | None:
     return _link(episode) if seen["bus-error"] else None
 
 
-def _refused_or_gone(episode: Episode, shingled: bool | None) -> _Cause | None:
-    if episode.counts["address-not-found"]:
-        return _address_not_found(shingled)
-    return _gone(episode, shingled) if episode.was_gone else None
+def _refused(episode: Episode, shingled: bool | None) -> _Cause | None:
+    return _address_not_found(shingled) if episode.counts["address-not-found"] else None
 
 
 def _slow(episode: Episode, shingled: bool | None) -> _Cause | None:
@@ -191,11 +206,13 @@ def _link(episode: Episode) -> _Cause:
     if episode.drive.is_nvme:
         text = f"PCI Express stopped the link for an error, and it was reset ({times}): slot, power or controller."
         return "link", "unsafe" if is_worn else "unclear", text
-    text = (
-        f"Data was damaged on its way and sent again ({times}{slowed}): cable, backplane, power or controller."
-        if episode.counts["bus-error"]
-        else f"The link dropped or slowed down ({times}{slowed}): plug, cable, power, or a drive that restarted."
-    )
+    again = "" if episode.was_gone else " and sent again"
+    if episode.counts["bus-error"]:
+        text = f"Data was damaged on its way{again} ({times}{slowed}): cable, backplane, power or controller."
+    elif episode.counts["link-dropped"]:
+        text = f"The link dropped ({times}{slowed}): plug, cable, power, or a drive that restarted."
+    else:
+        text = "The link was slowed down: plug, cable, power, or a drive that restarted."
     return "link", "unsafe" if is_worn else "unclear", text
 
 

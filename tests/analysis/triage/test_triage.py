@@ -36,7 +36,7 @@ EXPECTED = {
     "bus-error-and-gone": (1, [("drive-gone", "unsafe", "sdf ata6")]),
     "usb-offlined": (1, [("drive-gone", "unsafe", "sda")]),
     "zfs-suspended": (1, [("stall", "unsafe", "")]),
-    "zfs-faulted": (1, [("array", "unsafe", "ata-WDC_WD40EFAX-68JH4N0_WD-EXAMPLE")]),
+    "zfs-faulted": (1, [("array", "unsafe", "ata3")]),
     "raid5-unreadable": (1, [("unreadable-sectors", "dying", "sde ata6")]),
     "smartd-pending": (1, [("unreadable-sectors", "dying", "sdb")]),
     "nvme-slow": (3, [("command-timeout", "unclear", "nvme0")]),

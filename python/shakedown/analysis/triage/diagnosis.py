@@ -111,20 +111,27 @@ def _is_wakening(episode: Episode) -> bool:
 def _unattributed(episode: Episode, episodes: Collection[Episode]) -> str:
     """That the log does not say which disk it was, as one that begins after the boot; and which ones it may have been.
 
-    A port of an adapter, or a place on the USB, gets its disk in the lines of the boot.
+    A port of an adapter, or a place on the USB, gets its disk in the lines of the boot. ZFS calls a disk by its name
+    under ``/dev/disk/by-id``.
     """
     drive = episode.drive
-    if drive.letter or drive.passed_on or not (drive.port or drive.is_usb_device):
+    if drive.letter or drive.passed_on or not (drive.port or drive.by_id or drive.is_usb_device):
         return ""
     others = [other.drive for other in episodes if other.boot == episode.boot and _overlap(episode, other)]
     disks = dict.fromkeys(other.letter for other in others if other.letter and not (other.port or other.is_nvme))
     if drive.port:
         elsewhere = {other.letter for other in others if other.is_behind_other_adapter}
         disks = {letter: None for letter in disks if letter not in elsewhere}
-    looks = "lsusb -t" if drive.is_usb_device else f"ls -l /sys/block | grep /{drive.port.partition('.')[0]}/"
     named = f" At that time it tells of {' and '.join(disks)}, perhaps the same." if disks else ""
     what = "disk, if any, this is" if drive.is_usb_device else "disk this is"
-    return f" The log does not say which {what}: `{looks}` does, or a log from the boot on.{named}"
+    return f" The log does not say which {what}: `{_looks(drive)}` does, or a log from the boot on.{named}"
+
+
+def _looks(drive: Drive) -> str:
+    """The command that tells which disk it is. The links of ``/sys/block`` name ports and hosts, and no disk's id."""
+    if drive.by_id:
+        return f"readlink -f /dev/disk/by-id/{drive.by_id}"
+    return "lsusb -t" if drive.is_usb_device else f"ls -l /sys/block | grep /{drive.port.partition('.')[0]}/"
 
 
 def _overlap(one: Episode, other: Episode) -> bool:

@@ -16,6 +16,8 @@ MOST_DRIVES: Final = 2048
 
 _INQUIRY_CHARACTERS: Final = 16
 _ADAPTER: Final = re.compile(r"(?!nvme)\S+ [0-9a-f]+:[0-9a-f]{2}:[0-9a-f]{2}\.\d$|mpt[23]sas(?:_cm)?\d+$")
+_PORT: Final = re.compile(r"ata\d+(?:\.\d+)?$")
+_BY_ID: Final = re.compile(r"(?:ata|nvme|scsi|usb|wwn)-[\w.:+=@-]+$")
 _DISK: Final = re.compile(r"(?:sd[a-z]+|nvme\d+(?:n\d+)?|vd[a-z]+|hd[a-z]|mmcblk\d+)$")
 
 
@@ -52,7 +54,12 @@ class Drive:
     @property
     def port(self) -> str:
         """Its ATA port, empty if the log never says or it has none."""
-        return next((name for name in reversed(self.names) if name.startswith("ata")), "")
+        return next((name for name in reversed(self.names) if _PORT.match(name)), "")
+
+    @property
+    def by_id(self) -> str:
+        """Its name under ``/dev/disk/by-id`` as ZFS calls it, empty if the log never says."""
+        return next((name for name in reversed(self.names) if _BY_ID.match(name)), "")
 
     @property
     def is_placed(self) -> bool:
@@ -144,12 +151,13 @@ class Drives:
         else both wait for ``told_by_models``. A model that comes under a new address while a single drive of that
         model is gone is that drive.
         """
-        is_of_ata = name.startswith("ata") or model.startswith("ATA ")
+        is_port = _PORT.match(name) is not None
+        is_of_ata = is_port or model.startswith("ATA ")
         model = re.sub(r"^ATA +", "", model).strip()
         drive = self._by_name.get(name)
         if drive is not None and drive.model and not _like(drive.model, model):
             drive = self._replaced(name)
-        if name.startswith("ata") or (drive is None and (self._is_told(name) or self._has_unplaced(model))):
+        if is_port or (drive is None and (self._is_told(name) or self._has_unplaced(model))):
             drive = self.get(name)
         elif drive is None:
             drive = self._lost(model)

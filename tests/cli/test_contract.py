@@ -242,6 +242,20 @@ def test_an_array_is_not_judged_as_a_drive(here: Path) -> None:
         assert "is an array" in refused.stderr
 
 
+def test_a_baseline_of_none_is_no_file(here: Path) -> None:
+    """As in `rebuild`; a file of that name is written with its folder."""
+    (here / "quick.toml").write_text(QUICK)
+    order = ("run", "./quick.toml", "model:wd40efax", "--json", "--out")
+    answer = shakedown(*order, "alone", "--baseline", "none", cwd=here)
+    assert answer.returncode == 3, answer.stderr
+    assert json.loads(answer.stdout)["baseline"] is None
+    assert not (here / "none").exists()
+    (here / "none").write_text("precious data\n")
+    refused = shakedown(*order, "beside", "--baseline", "./none", cwd=here)
+    assert refused.returncode == 4
+    assert "none holds data that is not Shakedown's" in refused.stderr
+
+
 def test_a_little_of_the_users_data_is_refused_like_much(here: Path) -> None:
     (here / "precious.txt").write_text("precious data\n")
     answer = shakedown("run", "./quick.toml", "precious.txt", cwd=here)

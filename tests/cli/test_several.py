@@ -82,6 +82,8 @@ def test_none_begins_unless_all_may(here: Path) -> None:
     assert (twice.returncode, "are the same" in twice.stderr) == (2, True)
     alone = shakedown("run", "./mine.toml", "a", "b", "--baseline", "model:wd40efrx", cwd=here)
     assert (alone.returncode, "on one target" in alone.stderr) == (2, True)
+    without = shakedown("run", "./mine.toml", "b", "link", "--baseline", "none", cwd=here)
+    assert (without.returncode, "are the same" in without.stderr) == (2, True), "of none there is nothing to refuse"
 
 
 def test_the_gravest_outcome_is_that_of_all(here: Path) -> None:

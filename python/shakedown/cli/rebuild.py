@@ -24,6 +24,7 @@ from shakedown.array.rebuild import check_faults, check_order_in_core
 from shakedown.array.run import resume_rebuild, run_rebuild
 from shakedown.array.settings import parse_options
 from shakedown.cli.arrays import ArraySettings, parse_share
+from shakedown.cli.baseline import NONE, baseline_of
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
@@ -180,7 +181,7 @@ def _complete_in(folder: Path) -> Run | None:
 def _refuse_elsewhere(order: RebuildOrder, options: RebuildOptions) -> None:
     """Raise UsageError for options that are of another arena than the order's."""
     arena = order.arena
-    if arena != "model" and (options.whole or options.baseline not in (None, "none")):
+    if arena != "model" and (options.whole or baseline_of(options.baseline) is not None):
         raise UsageError(
             "`--whole` and another `--baseline` are for modelled drives", hint="--baseline none leaves it out"
         )
@@ -218,7 +219,7 @@ def _ordered(order: RebuildOrder, options: RebuildOptions) -> Ordered:
     """The order of modelled drives, with its baseline. Raises UsageError."""
     if not 1 <= options.seeds <= _MOST_SEEDS:
         raise UsageError(f"`--seeds {options.seeds}` is out of range", hint=f"1 to {_MOST_SEEDS}")
-    baseline = None if options.baseline == "none" else _baseline(order, options.baseline)
+    baseline = None if options.baseline == NONE else _baseline(order, options.baseline)
     return Ordered(order, baseline, options.seeds)
 
 

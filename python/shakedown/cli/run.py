@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from shakedown.analysis.rules import USES_OF_ARRAYS, Use
+from shakedown.cli.baseline import baseline_of
 from shakedown.cli.consent import AllowSignature, DestroyDataOn
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
@@ -43,7 +44,7 @@ from shakedown.units import parse_drive_bytes
 class RunOptions:
     """The options of ``run``."""
 
-    baseline: Annotated[str | None, Parameter(help="run it on this target first and compare")] = None
+    baseline: Annotated[str | None, Parameter(help="run it on this target first and compare, or none")] = None
     out: Annotated[
         Path | None,
         Parameter(("--out", "-o"), help="the folder of the run [default: runs/PROTOCOL-TARGET, -2 and so on]"),
@@ -146,7 +147,11 @@ def _started(protocol: str | None, target: str | None, options: RunOptions, list
 
 def _several(protocol: str | None, targets: tuple[str, ...], options: RunOptions) -> int:
     """One run each; nothing begins unless all may."""
-    for name, given in (("baseline", options.baseline), ("fault", options.fault), ("resume", options.resume)):
+    for name, given in (
+        ("baseline", baseline_of(options.baseline)),
+        ("fault", options.fault),
+        ("resume", options.resume),
+    ):
         if given:
             raise UsageError(f"`--{name}` is for a run on one target", hint="give that run a command of its own")
     refuse_same(targets)
@@ -221,10 +226,11 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
     loaded = load_protocol(protocol, split_pairs(options.settings, "like `--set hold=30s`"))
     _refuse_unjudged(options.use, loaded.protocol.name, loaded.protocol.uses)
     _refuse_of_array(options.use, target)
-    _refuse_array_beside_drive(loaded.protocol.uses, target, options.baseline)
+    baseline = baseline_of(options.baseline)
+    _refuse_array_beside_drive(loaded.protocol.uses, target, baseline)
     order = Order(
         target=target,
-        baseline=options.baseline,
+        baseline=baseline,
         seed=_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),

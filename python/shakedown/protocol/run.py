@@ -29,6 +29,7 @@ from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.plan import places_bytes, plan_of
 from shakedown.protocol.play import Listener, play
 from shakedown.protocol.relay import Teller
+from shakedown.protocol.resumed import DROPPED, RESUMED, told_of_resumptions
 from shakedown.protocol.schema import Protocol
 from shakedown.protocol.yardstick import beside
 from shakedown.result.folder import BASELINE_NAME, RUN_BEGAN, Run, RunFolder, read_record, read_run
@@ -155,11 +156,18 @@ def resume(path: Path, consent: Consent, listener: Listener) -> Run:
     with ExitStack() as opened:
         turns = [opened.enter_context(_resumed_turn(loaded.protocol, folder, consent)) for folder in folders]
         _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
-        for turn in turns:
-            steps, ended = loaded.protocol.steps, len(turn.record.steps)
-            first = steps[ended].name if ended < len(steps) else None
-            turn.folder.note("run-resumed", target=turn.record.target.text, step=first)
+        turns = [_gone_on_with(loaded.protocol, turn) for turn in turns]
         return _play_all(loaded.protocol, turns, _Way(path, consent), listener)
+
+
+def _gone_on_with(protocol: Protocol, turn: _Turn) -> _Turn:
+    """In the journal, and of a target that is not complete yet in its record: it is no longer what it was."""
+    steps, ended = protocol.steps, len(turn.record.steps)
+    first = steps[ended].name if ended < len(steps) else None
+    turn.folder.note(RESUMED, target=turn.record.target.text, step=first)
+    if turn.record.status == "complete":
+        return turn
+    return replace(turn, record=told_of_resumptions(protocol, turn.record, turn.folder.events()))
 
 
 @dataclass(frozen=True)
@@ -364,7 +372,8 @@ def _rewound(protocol: Protocol, record: RunRecord, folder: RunFolder, *, rememb
         names = [step.name for step in kept]
         if names[-1:] != [restart] or folder.has_begun(protocol.steps[len(kept)].name):
             kept = kept[: names.index(restart)]
-    folder.keep_steps({step.name for step in kept})
+    if written_bytes := folder.keep_steps({step.name for step in kept}):
+        folder.note(DROPPED, written_bytes=written_bytes)
     return record.model_copy(update={"steps": tuple(kept), "status": "running", "findings": (), "verdict": None})
 
 

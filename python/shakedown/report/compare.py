@@ -194,6 +194,7 @@ def _group(protocol: str, numbers: list[int], sides: Sequence[Run]) -> Group:
     records = [sides[number].record for number in numbers]
     differing = differences(records, [_label(number) for number in numbers])
     notes = [f"these differ, compare with care: {'; '.join(differing)}."] if differing else []
+    notes += [f"{_label(number)} {note}" for number in numbers for note in words.cautions(sides[number].record)]
     notes += [_USERS_APART] if _has_users_of_both([sides[number] for number in numbers]) else []
     return Group(protocol, tuple(numbers), not differing, tuple(lines), tuple(notes))
 

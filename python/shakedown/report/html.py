@@ -67,7 +67,7 @@ def render_page(runs: Sequence[Run]) -> str:
     }
     environment.filters |= {
         "figures_of": figures,
-        "cautions_of": words.cautions,
+        "cautions_of": words.cautions_of,
         "duration": format_duration,
         "size": format_size,
         "data": _inert_json,

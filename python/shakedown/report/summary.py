@@ -86,6 +86,7 @@ def _protocol(run: Run, differing: str) -> str:
         head = ["", "candidate", "baseline", "ratio (95 % interval)"]
         columns = len(head) if run.baseline else 2
         lines.append(table(head[:columns], [row[:columns] for row in rows], _INDENT))
+    lines += [wrap(text, _INDENT, _INDENT * 2) for text in words.cautions_of(run)]
     lines += [wrap(text, _INDENT, _INDENT * 2) for text in _remarks(figures(run))]
     lines += [wrap(text, _INDENT, _INDENT * 2) for text in sweep.answers(run)]
     if told := outcome(run):
@@ -177,8 +178,8 @@ def _where(candidate: Candidate) -> str:
     for run in candidate.runs:
         record = run.record
         lines.append(wrap(f"{record.protocol.name}: {words.where(record)}", _INDENT, _INDENT * 2))
-        for note in record.notes:
-            lines.append(wrap(note, _INDENT * 2))
+        cautions = words.cautions(record)  # told beside the figures
+        lines += [wrap(note, _INDENT * 2) for note in record.notes if note not in cautions]
     record = candidate.runs[0].record
     versions = ", ".join(f"{name} {value}" for name, value in sorted(record.environment.items()))
     lines.append(wrap(f"Shakedown {record.shakedown_version}" + (f"; {versions}" if versions else ""), _INDENT))

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from shakedown.analysis.rules import Use
 from shakedown.analysis.status import off_by
 from shakedown.analysis.verdict import Status, UseVerdict
+from shakedown.result.folder import Run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
 from shakedown.units import TIME_UNITS_NS, format_duration, format_interval
@@ -59,6 +60,7 @@ ENDED: Final[dict[EndedBecause, str]] = {
     "skipped": "it was skipped",
 }
 
+_CAUTION: Final = "CAUTION: "
 MODELLED: Final = "Modelled drive: a prediction, not a measurement."
 
 
@@ -211,7 +213,13 @@ def unfinished(record: RunRecord) -> str:
 
 def cautions(record: RunRecord) -> list[str]:
     """Notes without which the main figure may mislead."""
-    return [note for note in record.notes if note.startswith("CAUTION: ")]
+    return [note for note in record.notes if note.startswith(_CAUTION)]
+
+
+def cautions_of(run: Run) -> list[str]:
+    """Those of a run and those of its baseline, told apart."""
+    others = cautions(run.baseline.record) if run.baseline else []
+    return cautions(run.record) + [f"{_CAUTION}Of the baseline: {note.removeprefix(_CAUTION)}" for note in others]
 
 
 def target_name(identity: Identity) -> str:

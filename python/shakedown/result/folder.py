@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import polars as pl
 
@@ -131,9 +131,9 @@ class RunFolder:
         """When the latest of the samples ended: a request may have completed after its step."""
         return self._samples.end_ns
 
-    def keep_steps(self, steps: Collection[str]) -> None:
-        """Drop the samples of all other steps, because those are played again."""
-        self._samples.keep_steps(steps)
+    def keep_steps(self, steps: Collection[str]) -> int:
+        """Drop the samples of all other steps, because those are played again; how many bytes those wrote."""
+        return self._samples.keep_steps(steps)
 
     def write(self, record: RunRecord) -> None:
         """Make everything so far durable: the samples first, then the record that speaks of them."""
@@ -143,6 +143,10 @@ class RunFolder:
     def note(self, event: str, **facts: str | int | float | bool | None) -> None:
         """Append an event to the journal."""
         journal.note(self.path, event, **facts)
+
+    def events(self) -> list[dict[str, Any]]:
+        """All that the journal tells, in its order. Raises UsageError."""
+        return journal.entries(self.path)
 
     def has_begun(self, step: str) -> bool:
         """Whether the journal tells of a step's beginning, finished or not. Raises UsageError."""

@@ -37,9 +37,14 @@ def _end_of_what_was_cut_off(file: BinaryIO) -> bytes:
     return b"" if file.read(1) == b"\n" else b"\n"
 
 
+def entries(folder: Path) -> list[dict[str, Any]]:
+    """All events, in their order. What a kill cut off is left out. Raises UsageError."""
+    return [entry for line in _lines(folder) if (entry := _entry(line))]
+
+
 def tells(folder: Path, event: str, *, step: str) -> bool:
-    """Whether an event of a step is in the journal. What a kill cut off is left out. Raises UsageError."""
-    return any((entry.get("event"), entry.get("step")) == (event, step) for entry in map(_entry, _lines(folder)))
+    """Whether an event of a step is in the journal. Raises UsageError."""
+    return any((entry.get("event"), entry.get("step")) == (event, step) for entry in entries(folder))
 
 
 def tells_only(folder: Path, event: str) -> bool:

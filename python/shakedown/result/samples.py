@@ -83,11 +83,14 @@ class SampleWriter:
         self._pending = []
         self._write()
 
-    def keep_steps(self, steps: Collection[str]) -> None:
-        """Drop what was measured in all other steps, because those are played again."""
+    def keep_steps(self, steps: Collection[str]) -> int:
+        """Drop what was measured in all other steps, because those are played again; how many bytes those wrote."""
         self.fold()
-        self._frame = self._frame.filter(pl.col("step").is_in(list(steps)))
+        is_kept = pl.col("step").is_in(list(steps))
+        dropped = self._frame.filter(~is_kept, direction="write")
+        self._frame = self._frame.filter(is_kept)
         self._write()
+        return int(dropped["bytes"].sum())
 
     def _write(self) -> None:
         content = BytesIO()

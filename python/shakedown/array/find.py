@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, hypot, log, sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Final
 
 import polars as pl
 
-from shakedown.analysis.estimate import student
 from shakedown.analysis.finding import Finding, FindingKind
 from shakedown.analysis.status import are_alike, look_at, off_by
 from shakedown.array.bottleneck import HeldUp, held_up
+from shakedown.array.felt import users_findings
 from shakedown.array.host import together_bytes_per_s
+from shakedown.array.interval import interval
+from shakedown.array.ordered_rate import OrderedRate
 from shakedown.array.rebuild import Rebuild
 from shakedown.units import NS_PER_S, format_duration, format_share
 
 REBUILD: Final = "rebuild"
-LOAD: Final = "rebuild-load"
-ALONE: Final = "load-alone"
 _MIB: Final = 2**20
-_TWO_SIDED: Final = 1.96
-"""Standard deviations within which 95 of 100 normal values are."""
 
 
-def findings(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s: int | None = None) -> list[Finding]:
+def findings(
+    rebuilds: Sequence[Rebuild],
+    names: Sequence[str],
+    limit_bytes_per_s: int | None = None,
+    ordered: OrderedRate | None = None,
+) -> list[Finding]:
     """Findings of the same rebuild under several seeds; ``names`` are those of the drives, in their places.
 
-    ``limit_bytes_per_s`` is what it holds itself to, None if to nothing.
+    ``limit_bytes_per_s`` is what it holds itself to, None if to nothing; ``ordered`` is the rate that the users' job
+    orders.
     """
     if any(each.ended == "failed" for each in rebuilds):
-        return [_failed(rebuilds, names), _longest(rebuilds, names), *_felt(rebuilds)]
+        return [_failed(rebuilds, names), _longest(rebuilds, names), *users_findings(rebuilds, ordered)]
     if not any(each.duration_ns for each in rebuilds):
         return [_nothing()]
     slowest = _slowest(held_up(rebuilds, names, limit_bytes_per_s), names)
     found = [_duration(rebuilds, names), _rate(rebuilds), slowest, _longest(rebuilds, names)]
-    return [*found, _estimate(rebuilds), *_felt(rebuilds)]
-
-
-def _felt(rebuilds: Sequence[Rebuild]) -> list[Finding]:
-    """By users, beside the rebuild (until it failed) and on the healthy array."""
-    found = []
-    for step, felt in ((LOAD, "felt_during"), (ALONE, "felt_alone")):
-        frames = [getattr(each, felt) for each in rebuilds]
-        if any(frame.height for frame in frames):
-            found += [_felt_mean(step, frames), _felt_worst(step, frames)]
-    return found
+    return [*found, _estimate(rebuilds), *users_findings(rebuilds, ordered)]
 
 
 def ratios(found: Sequence[Finding], baseline: Sequence[Finding]) -> list[Finding]:
@@ -77,26 +70,6 @@ def _ratio_bounds(ours: Finding, other: Finding) -> tuple[float | None, float | 
     return ours.low / other.high, ours.high / other.low
 
 
-def _interval(values: Sequence[float], sampled_off: float = 0.0) -> tuple[float, float | None, float | None]:
-    """Mean and 95 % confidence interval (Student); of one value there is none, but for how it was sampled.
-
-    Of the logarithms: what takes time takes some, and no seed that takes long makes it likely that another takes none.
-    ``sampled_off`` is a share, one standard deviation, that no number of seeds makes less: all sample likewise.
-    """
-    mean = fmean(values)
-    if len(values) == 1 and not sampled_off:
-        return mean, None, None
-    if min(values) <= 0:
-        return mean, min(values), max(values)
-    logs = [log(value) for value in values]
-    of_seeds = student(len(values) - 1) * stdev(logs) / sqrt(len(values)) if len(values) > 1 else 0.0
-    half = hypot(of_seeds, _TWO_SIDED * sampled_off)
-    if not half:
-        return mean, min(values), max(values)
-    middle = fmean(logs)
-    return mean, min(exp(middle - half), mean), max(exp(middle + half), mean)
-
-
 def _sampled_off(rebuilds: Sequence[Rebuild]) -> float:
     return max((each.deviation_ns / each.duration_ns for each in rebuilds if each.duration_ns), default=0.0)
 
@@ -107,7 +80,7 @@ def _nothing() -> Finding:
 
 
 def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    mean, low, high = _interval([each.duration_s for each in rebuilds], _sampled_off(rebuilds))
+    mean, low, high = interval([each.duration_s for each in rebuilds], _sampled_off(rebuilds))
     lost = max(each.lost_bytes for each in rebuilds)
     losses = f"; {lost} bytes could not be rebuilt: they were unreadable elsewhere" if lost else ""
     return Finding(
@@ -189,7 +162,7 @@ def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
 
 
 def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
-    mean, low, high = _interval(
+    mean, low, high = interval(
         [each.filled_bytes / _MIB / each.duration_s for each in rebuilds], _sampled_off(rebuilds)
     )
     text = f"The replacement is filled at {mean:.3g} MiB/s on average."
@@ -271,31 +244,6 @@ def _done(shares: Sequence[float]) -> str:
     """Who looks now and then does not look when just a tenth is done."""
     least, most = (f"{share:.0%}" for share in (min(shares), max(shares)))
     return least if least == most else f"{least} to {most}"
-
-
-def _felt_mean(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
-    means = [_mean_ms(frame) for frame in frames if frame.height]
-    mean, low, high = _interval(means)
-    p99_ms = _largest_ms(frames, "p99_ns")
-    usual, rare = format_duration(mean * 1e6), format_duration(p99_ms * 1e6)
-    text = f"A request takes {usual} on average, one of a hundred more than {rare}."
-    evidence: dict[str, float | int | str] = {"p99_ms": p99_ms, "requests": sum(int(f["count"].sum()) for f in frames)}
-    return Finding(kind="latency", step=step, value=mean, unit="ms", low=low, high=high, evidence=evidence, text=text)
-
-
-def _felt_worst(step: str, frames: Sequence[pl.DataFrame]) -> Finding:
-    worst_ms = _largest_ms(frames, "max_ns")
-    text = f"The longest request takes {format_duration(worst_ms * 1e6)}."
-    return Finding(kind="worst-latency", step=step, value=worst_ms, unit="ms", text=text)
-
-
-def _mean_ms(felt: pl.DataFrame) -> float:
-    total_ns = float((felt["mean_ns"] * felt["count"]).sum())
-    return total_ns / int(felt["count"].sum()) / 1e6
-
-
-def _largest_ms(frames: Sequence[pl.DataFrame], column: str) -> float:
-    return max(float(value) for frame in frames for value in frame[column].to_list()) / 1e6
 
 
 def _failed(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:

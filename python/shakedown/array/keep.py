@@ -14,7 +14,8 @@ from shakedown.analysis.finding import Finding
 from shakedown.analysis.kick import judge_patience
 from shakedown.array.capacity import Capacity
 from shakedown.array.faults import told_faults
-from shakedown.array.find import ALONE, LOAD, REBUILD
+from shakedown.array.felt import ALONE, LOAD
+from shakedown.array.find import REBUILD
 from shakedown.array.order import RebuildOrder, drive_name
 from shakedown.array.rebuild import Rebuild
 from shakedown.array.settings import told_options

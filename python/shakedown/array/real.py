@@ -17,10 +17,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
-from shakedown.array.find import ALONE, LOAD, findings, ratios
+from shakedown.array.felt import ALONE, LOAD
+from shakedown.array.find import findings, ratios
 from shakedown.array.keep import keep
 from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder, check_order, refuse_too_small
+from shakedown.array.ordered_rate import ordered_rate
 from shakedown.array.planned import ALONE_S, plan_array, plan_arrays, stopped_by
 from shakedown.array.settings import refuse_of_models
 from shakedown.array.state import State, Turn
@@ -391,7 +393,7 @@ class _Play:
             rebuild = measured(traced, len(self._drives) - 2, differing or ())
             new = self._drives[-2 if turn == "baseline" else -1]
             names = [drive.identity.name for drive in (*self._drives[:-2], new)]
-            found[turn] = findings([rebuild], names, state.order.limit_bytes_per_s)
+            found[turn] = findings([rebuild], names, state.order.limit_bytes_per_s, ordered_rate(state.order.load))
             theirs = found.get("baseline", []) if turn != "baseline" else []
             order = replace(
                 state.order, replacement=new.identity.text, state="used" if turn in ("baseline", "used") else "new"

@@ -18,6 +18,7 @@ from shakedown.array.find import findings, ratios
 from shakedown.array.host import cautions
 from shakedown.array.keep import Setting, keep
 from shakedown.array.order import RebuildOrder, model_path
+from shakedown.array.ordered_rate import ordered_rate
 from shakedown.array.padding import padding
 from shakedown.array.parts import Ordered, Parts
 from shakedown.array.rebuild import Rebuild, Share, simulate
@@ -58,7 +59,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
         made = [_rebuilds(each, seeds, parts, tell) for each in ordered.orders]
         theirs: list[Finding] = []
         for each, folder, rebuilds in zip(ordered.orders, folders, made, strict=True):
-            found = findings(rebuilds, _names(each), each.limit_bytes_per_s)
+            found = findings(rebuilds, _names(each), each.limit_bytes_per_s, ordered_rate(each.load))
             told = found + (ratios(found, theirs) if each is order and baseline is not None else [])
             has_baseline = each is order and baseline is not None
             notes = (

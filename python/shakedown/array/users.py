@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
 from shakedown.array.order import RebuildOrder
+from shakedown.array.ordered_rate import Unit, rate_of
 from shakedown.array.rebuild import Rebuild
 from shakedown.protocol.measured import load_of, pace_of
+from shakedown.sample import Direction
 from shakedown.tools.fio.job import Section, parse_fio_time_ns, parse_job
-from shakedown.units import format_duration, format_two_sizes
+from shakedown.units import format_duration, format_size, format_two_sizes
 
 _ENDS: Final = {"runtime": "0", "number_ios": "0", "io_size": "0", "loops": "1"}
 """What ends a job, and with which value it does not; `size` does, too, but says first where the job works."""
@@ -20,7 +22,6 @@ _ALIKE: Final = 0.01
 
 
 _NS_PER_US: Final = 1000
-_PACES: Final = {"rate_iops": "{} requests a second at the most", "rate": "{} bytes a second at the most"}
 
 
 def told_users(job: str | None) -> str:
@@ -36,8 +37,22 @@ def _asked(section: Section) -> str:
         return told
     name, value = pace
     if name == "thinktime":
-        return f"{told}, a pause of {format_duration(parse_fio_time_ns(value, _NS_PER_US))} after each"
-    return f"{told}, {_PACES[name].format(value)}"
+        every = section.last("thinktime_blocks", "1")
+        after = "each" if every == "1" else f"every {every} requests"
+        return f"{told}, a pause of {format_duration(parse_fio_time_ns(value, _NS_PER_US))} after {after}"
+    rate = rate_of(section)
+    return f"{told}, {f'{name}={value}' if rate is None else f'{_at_most(*rate)} a second at the most'}"
+
+
+def _at_most(unit: Unit, rates: Mapping[Direction, int]) -> str:
+    """``40 requests``, ``40 reads and 40 writes``, ``1.0 MiB``, ``1.0 MiB of reads and 1.0 MiB of writes``.
+
+    A direction has its own rate, so a mixed job has no share of reads while it keeps to them.
+    """
+    several = len(rates) > 1
+    if unit == "requests":
+        return " and ".join(f"{per_s} {f'{way}s' if several else 'requests'}" for way, per_s in rates.items())
+    return " and ".join(f"{format_size(per_s)}{f' of {way}s' if several else ''}" for way, per_s in rates.items())
 
 
 def users_otherwise(order: RebuildOrder) -> Iterator[str]:

@@ -18,6 +18,7 @@ from shakedown.report.rebuild import (
     baseline_news,
     has_lost,
     is_elsewhere,
+    is_less_than_ordered,
     is_near_miss,
     near_misses,
     ordered_faults,
@@ -121,7 +122,7 @@ def _why(found: Sequence[Finding]) -> Iterator[str]:
 
 
 def _felt(found: Sequence[Finding]) -> Iterator[str]:
-    """Beside the rebuild and without it: only together they say what it costs."""
+    """Beside the rebuild and without it: only together they say what it costs. And where they got less than ordered."""
     means = {each.step: each.value for each in found if each.kind == "latency"}
     during, alone = means.get("rebuild-load"), means.get("load-alone")
     if during and alone:
@@ -129,3 +130,4 @@ def _felt(found: Sequence[Finding]) -> Iterator[str]:
             f"Users wait {words.quantity(during, 'ms')} on average beside the rebuild and {words.quantity(alone, 'ms')}"
             f" on the healthy array: {words.times('latency', during / alone)}."
         )
+    yield from (each.text for each in found if is_less_than_ordered(each))

@@ -148,11 +148,16 @@ def _sentences(found: Sequence[Finding]) -> list[str]:
     for each in found:
         if headline := bad_news(each):
             first.append(f"{headline} {each.text}")
-        elif not _is_figure(each):
+        elif not _is_figure(each) or is_less_than_ordered(each):
             rest.append(each.text)
         elif each.kind == "rebuild-time" and (not each.value or any(each.evidence.get(key) for key in _TROUBLE)):
             first.append(each.text)
     return [*first, *rest]
+
+
+def is_less_than_ordered(found: Finding) -> bool:
+    """Whether users got less than their job orders: who compares loads by what they order would be misled."""
+    return bool(found.evidence.get("less_than_ordered"))
 
 
 def _silent_longer(longest: Finding) -> list[list[str]]:
@@ -172,8 +177,10 @@ _NAMES: Final = {
     ("rebuild-time", "rebuild"): "time to rebuild",
     ("throughput", "rebuild"): "replacement filled at",
     ("worst-latency", "rebuild"): "its longest command",
+    ("throughput", "rebuild-load"): "users get",
     ("latency", "rebuild-load"): "users' mean latency",
     ("worst-latency", "rebuild-load"): "users' longest wait",
+    ("throughput", "load-alone"): "they get alone",
     ("latency", "load-alone"): "their mean latency alone",
     ("worst-latency", "load-alone"): "their longest wait alone",
 }

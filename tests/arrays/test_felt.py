@@ -48,7 +48,7 @@ def test_two_loads_that_order_much_and_get_as_little_are_told_apart_from_one_tha
     assert (least[ALONE], little[ALONE], much[ALONE]) == pytest.approx((1, 5, 40), rel=0.01)
     assert little[LOAD] < 0.8 * 5
     assert much[LOAD] < 0.2 * 40
-    counts = [samples.filter(step=LOAD)["count"].sum() for samples in (each.samples for each in runs)]
+    counts = [sum(each.samples.filter(step=LOAD)["count"].to_list()) for each in runs]
     took_s = [next(step for step in each.record.steps if step.name == LOAD).end_ns / 1e9 for each in runs]
     assert [rates[LOAD] for rates in (least, little, much)] == pytest.approx(
         [count / seconds for count, seconds in zip(counts, took_s, strict=True)], rel=0.01
@@ -87,7 +87,7 @@ def test_a_rate_in_bytes_is_held_against_bytes() -> None:
     done = simulate(order("raid1", load, divisor=4000))
     [alone] = [each for each in users_findings([done], ordered_rate(load)) if (each.step, each.unit) == (ALONE, "IOPS")]
     assert alone.evidence["less_than_ordered"] == 1
-    bytes_per_s = done.alone["bytes"].sum() / (done.alone["duration_ns"].sum() / 1e9)
+    bytes_per_s = sum(done.alone["bytes"].to_list()) / (sum(done.alone["duration_ns"].to_list()) / 1e9)
     assert f"{bytes_per_s / 2**20:.1f} MiB, a second on the healthy array, less than the 100.0 MiB that" in alone.text
 
 

@@ -51,4 +51,6 @@ pub struct Outcome {
     pub progress: Progress,
     /// Which share of it was done at the end, 0..=1.
     pub done: f64,
+    /// What it asked the other members for where nothing stood in for what they could not read; what was asked for again counts once.
+    pub unguarded_bytes: u64,
 }

@@ -222,6 +222,7 @@ pub(crate) fn answer<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'p
     told.set_item("failed_member", failed_member)?;
     told.set_item("replacement", outcome.replacement)?;
     told.set_item("done", outcome.done)?;
+    told.set_item("unguarded_bytes", outcome.unguarded_bytes)?;
     told.set_item("whole", report.whole)?;
     told.set_item("requests", report.requests)?;
     let members = outcome.members.iter().map(|share| member(py, share)).collect::<PyResult<Vec<_>>>()?;

@@ -31,7 +31,8 @@ class Rebuild:
     and no other, ``timeouts`` how often Linux gave a command up, ``bad_places`` at how many places a sector could not
     be read (of modelled drives), ``faults_met`` which of its faults made a difference, a bit each, and ``is_faulted``
     whether ZFS set the drive faulty;
-    ``slowest`` is the drive that held it up (``slowest_of``). ``done`` is the share that was done at the end.
+    ``slowest`` is the drive that held it up (``slowest_of``). ``done`` is the share that was done at the end, and
+    ``unguarded_bytes`` what a modelled rebuild read of the others where nothing stood in for what they could not read.
     ``progress`` tells, over time, what was done and what the status would have shown. ``during`` are the job's samples
     beside the rebuild, ``alone`` those of the same job on the healthy array; ``felt_during`` and ``felt_alone`` all
     their requests, a row for each direction. ``whole`` says whether every request was gone through, or a stretch of
@@ -56,6 +57,7 @@ class Rebuild:
     felt_during: pl.DataFrame
     felt_alone: pl.DataFrame
     done: float = 1.0
+    unguarded_bytes: int = 0
     began_ns: int = 0
     deviation_ns: int = 0
     simulated_ns: int = 0

@@ -52,6 +52,7 @@ impl<D: BlockDevice> Array<D> {
             thread,
             replacement,
             lost_bytes: 0,
+            unguarded_bytes: 0,
             from: from_bytes,
             began_ns: self.now_ns,
             busy_before_ns: vec![0; self.options.width],
@@ -134,6 +135,7 @@ impl<D: BlockDevice> Array<D> {
             progress: recovery.progress.clone(),
             done: recovery.done_bytes() as f64 / (recovery.thread.end - recovery.from) as f64,
             ended: end.how,
+            unguarded_bytes: recovery.unguarded_bytes,
         })
     }
 
@@ -269,6 +271,10 @@ impl<D: BlockDevice> Array<D> {
     /// Reads the same pages of all members in sync, and writes what follows from them.
     fn recover_stripes(&mut self, recovery: &mut Recovery, from: u64, to: u64) {
         let most_bytes = self.options.longest_request_bytes();
+        let in_sync = self.roles.iter().filter(|role| **role == Role::InSync).count();
+        if self.roles.len() - in_sync >= self.options.parity_count() {
+            recovery.unguarded_bytes += (to - from) * in_sync as u64;
+        }
         let mut at = from;
         while at < to {
             let bytes = most_bytes.min(to - at);
@@ -306,10 +312,13 @@ impl<D: BlockDevice> Array<D> {
     fn recover_blocks(&mut self, copies: &Copies, at: u64, end: u64) {
         let Some(recovery) = &self.recovery else { return };
         let replacement = recovery.replacement;
-        let source = self.source(copies, replacement, at);
+        let sources = self.sources(copies, replacement, at);
         let Some(recovery) = &mut self.recovery else { return };
         let bytes = end - at;
-        let Some(source) = source else {
+        if sources.len() == 1 {
+            recovery.unguarded_bytes += bytes;
+        }
+        let Some(source) = sources.first() else {
             recovery.thread.active_bytes -= bytes;
             self.barrier.done(at, bytes);
             return;
@@ -347,12 +356,14 @@ impl<D: BlockDevice> Array<D> {
         Some(rest)
     }
 
-    /// The first copy in sync of what belongs at an offset of the replacement; `None` for what the array does not use.
-    pub(super) fn source(&self, copies: &Copies, replacement: usize, offset_bytes: u64) -> Option<Place> {
-        let origin = copies.origin(Place { member: replacement, offset_bytes })?;
+    /// The copies in sync of what belongs at an offset of the replacement; none for what the array does not use.
+    fn sources(&self, copies: &Copies, replacement: usize, offset_bytes: u64) -> Vec<Place> {
         let mut places = Vec::with_capacity(4);
-        copies.find(origin, &mut places);
-        places.into_iter().find(|place| self.roles[place.member] == Role::InSync)
+        if let Some(origin) = copies.origin(Place { member: replacement, offset_bytes }) {
+            copies.find(origin, &mut places);
+        }
+        places.retain(|place| self.roles[place.member] == Role::InSync);
+        places
     }
 
     /// A unit of the recovery is over.

@@ -21,6 +21,8 @@ pub(super) struct Recovery {
     pub thread: Thread,
     pub replacement: usize,
     pub lost_bytes: u64,
+    /// See [`unguarded_bytes`](crate::Outcome::unguarded_bytes).
+    pub unguarded_bytes: u64,
     pub from: u64,
     pub began_ns: u64,
     /// How busy the members had been by then: superblocks make a full cache make room.

@@ -97,11 +97,15 @@ impl Geometry {
     /// How many of so many columns of a block may be missing: a dRAID's block may lie in two groups, of which each spares
     /// its own.
     pub(super) fn spared(&self, columns: usize) -> u32 {
-        let rows = match &self.spread {
-            Spread::Draid(draid) => columns as u64 / draid.width(),
+        (self.redundancy() * self.groups(columns) as u64) as u32
+    }
+
+    /// In how many groups so many columns of a block lie, one behind the other.
+    pub(super) fn groups(&self, columns: usize) -> usize {
+        match &self.spread {
+            Spread::Draid(draid) => columns / draid.width() as usize,
             Spread::Mirror | Spread::Raidz { .. } => 1,
-        };
-        (self.redundancy() * rows) as u32
+        }
     }
 
     /// Of how many blocks of so many bytes one has a column on a certain member: a raidz may be wider than a block has sectors.

@@ -180,6 +180,9 @@ impl<D: BlockDevice> Resilver<D> {
         // A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
         if misses(&columns) || misses(&self.columns_at(others, bytes)) {
             self.tally.issued_bytes += allocated as f64 * weight;
+            if others == Others::default() {
+                self.tally.unguarded_bytes += self.unguarded_bytes(&columns) as f64 * weight;
+            }
             self.hold_back_for_users();
             let spared = self.pool.geometry.spared(columns.len());
             let flow = Flow { is_segment, records, spared, others, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
@@ -193,6 +196,23 @@ impl<D: BlockDevice> Resilver<D> {
             self.tally.skipped_bytes += allocated as f64 * weight;
         }
         self.columns = columns;
+    }
+
+    /// What is to be read of columns that the members left spare none of: of a mirror the only copy that is left, else all.
+    fn unguarded_bytes(&self, columns: &[Column]) -> u64 {
+        let group = columns.len() / self.pool.geometry.groups(columns.len());
+        let left = |group: &[Column]| {
+            let is_there = |column: &&Column| self.roles[column.member as usize] == Role::Good;
+            let there = group.iter().filter(is_there).count() as u64;
+            let spares_none = group.len() as u64 - there >= self.pool.geometry.redundancy();
+            let bytes: u64 = group.iter().filter(is_there).map(|column| column.bytes).sum();
+            if spares_none {
+                bytes
+            } else {
+                0
+            }
+        };
+        columns.chunks(group.max(1)).map(left).sum()
     }
 
     fn columns_at(&self, offsets_bytes: Others, bytes: u64) -> Vec<Column> {

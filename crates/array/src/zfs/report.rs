@@ -107,6 +107,7 @@ impl<D: BlockDevice> Resilver<D> {
             replacement: self.plan.lost,
             progress: Progress { points: tally.points },
             done: self.done(),
+            unguarded_bytes: tally.unguarded_bytes.round() as u64,
         };
         Report {
             outcome,

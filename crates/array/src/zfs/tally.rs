@@ -19,6 +19,8 @@ pub(super) struct Tally {
     pub done_bytes: f64,
     pub done_records: f64,
     pub lost_bytes: f64,
+    /// See [`unguarded_bytes`](crate::Outcome::unguarded_bytes).
+    pub unguarded_bytes: f64,
     pub failed: Option<(u64, usize)>,
     /// When a member was lost on the way.
     pub failed_at_ns: Vec<Option<u64>>,
@@ -43,6 +45,7 @@ impl Tally {
             done_records: 0.0,
             is_sampled: false,
             lost_bytes: 0.0,
+            unguarded_bytes: 0.0,
             failed: None,
             failed_at_ns: vec![None; width],
             is_faulted: vec![false; width],

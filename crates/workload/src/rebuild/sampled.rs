@@ -27,6 +27,13 @@ struct Part {
     stretch_bytes: u64,
 }
 
+impl Part {
+    /// How many of its stretch it is as long as.
+    fn times(&self) -> f64 {
+        self.bytes as f64 / self.stretch_bytes.max(1) as f64
+    }
+}
+
 /// Tells over all stretches how far they are.
 struct Watch<'a, 'b> {
     told: &'a mut Told<'b>,
@@ -136,6 +143,8 @@ fn sum(order: &Order, parts: &[Part]) -> Outcome {
         replacement: order.replacement,
         progress,
         done: 1.0,
+        unguarded_bytes: parts.iter().map(|part| part.outcome.unguarded_bytes as f64 * part.times()).sum::<f64>()
+            as u64,
     }
 }
 
@@ -146,7 +155,7 @@ fn share(parts: &[Part], member: usize, duration_ns: f64) -> MemberShare {
     let (mut read, mut written, mut requests, mut busy) = (0.0, 0.0, 0.0, 0.0);
     for part in parts {
         let MemberShare { counters, awaited, .. } = part.outcome.members[member];
-        let times = part.bytes as f64 / part.stretch_bytes.max(1) as f64;
+        let times = part.times();
         read += counters.bytes_read as f64 * times;
         written += counters.bytes_written as f64 * times;
         requests += counters.requests as f64 * times;

@@ -258,3 +258,61 @@ fn what_cannot_be_is_refused() {
     let small = Order { drives: vec![drive(CONVENTIONAL, 1000, 1); 4], ..fine };
     assert!(refusal(&small).contains("has only"));
 }
+
+/// Small drives in another layout, the last of which is replaced.
+fn small(layout: Layout, width: usize) -> Order {
+    let drives: Vec<Drive> = (0..width as u64).map(|seed| drive(CONVENTIONAL, 1000, seed)).collect();
+    let options = Options::new(layout, width, drives[0].capacity_bytes()).unwrap();
+    Order {
+        options,
+        faults: vec![None; width],
+        replacement: width - 1,
+        drives,
+        ..order(drive(CONVENTIONAL, 1000, 9), 1 << 30)
+    }
+}
+
+/// Where nothing stands in for what the others cannot read, each of their bytes is read once, whatever users read besides; a sample
+/// stands for all of them.
+#[test]
+fn what_is_read_without_redundancy_is_no_more_than_the_rebuild_needs() {
+    let unguarded = |order: &Order| rebuild(order).unwrap().outcome.unguarded_bytes;
+    for (layout, width, sources) in [
+        (Layout::Raid5, 4, 3),
+        (Layout::Raid1, 2, 1),
+        (Layout::Raid10, 4, 1),
+        (Layout::Raid6, 4, 0),
+        (Layout::Raid1, 3, 0),
+    ] {
+        let alone = small(layout, width);
+        let load = "[users]\nrw=randrw\nbs=16k\niodepth=4\nnorandommap\n";
+        let beside = Order { load: Some(load.into()), ..alone.clone() };
+        let needed = sources * alone.options.used_bytes();
+        assert_eq!([&alone, &beside].map(unguarded), [needed; 2], "{layout:?} of {width}");
+    }
+    let mut large = order(drive(CONVENTIONAL, LARGE, 9), drive(CONVENTIONAL, LARGE, 9).capacity_bytes());
+    large.options = Options::new(Layout::Raid5, 4, large.options.member_bytes).unwrap();
+    let report = rebuild(&large).unwrap();
+    assert!(!report.whole);
+    assert!(report.outcome.unguarded_bytes.abs_diff(3 * large.options.used_bytes()) <= 14 * 3 * 4096);
+}
+
+/// Of two parities one is there until another drive fails.
+#[test]
+fn what_was_read_before_a_second_failure_had_redundancy() {
+    let mut order = small(Layout::Raid6, 4);
+    let whole_s = rebuild(&order).unwrap().outcome.duration_ns / 1_000_000_000;
+    for share in [2, 10] {
+        let from_s = whole_s * (share - 1) / share;
+        let gone = format!("format_version = 1\n[[faults]]\nkind = \"gone\"\nfrom_s = {from_s}\n");
+        order.faults[1] = Some(Faults::parse(&gone).unwrap());
+        let report = rebuild(&order).unwrap();
+        let (ended, failed_at_ns) = (report.outcome.ended, report.outcome.members[1].failed_at_ns.unwrap());
+        let points = &report.outcome.progress.points;
+        let done = points.iter().take_while(|point| point.at_ns < failed_at_ns).last().unwrap().done_bytes;
+        let left = 2 * (order.options.used_bytes() - done);
+        assert_eq!(ended, Ended::Complete);
+        let off = report.outcome.unguarded_bytes as f64 / left as f64 - 1.0;
+        assert!(off.abs() < 0.06, "{off} of {left}, after {from_s} s");
+    }
+}

@@ -107,3 +107,38 @@ fn faults_count_from_when_the_drive_is_put_in() {
     assert!(failed_at_ns[0].abs_diff(failed_at_ns[1]) < S / 10, "{failed_at_ns:?}");
     assert!((3 * S..4 * S).contains(&failed_at_ns[0]), "{failed_at_ns:?}");
 }
+
+/// Where nothing stands in for what the others cannot read, each byte that is needed is read once, whatever users read besides. What
+/// the pool's own blocks take has a second copy.
+#[test]
+fn what_is_read_without_redundancy_is_no_more_than_the_resilver_needs() {
+    let of_all = |order: &ResilverOrder| -> u64 {
+        of(order).report.outcome.members.iter().map(|member| member.counters.bytes_read).sum()
+    };
+    let unguarded = |order: &ResilverOrder| of(order).report.outcome.unguarded_bytes;
+    let draid = || Geometry::draid(1, 3, 6, 0, 12).unwrap();
+    for geometry in [Geometry::mirror(2, 12).unwrap(), Geometry::raidz(1, 4, 12).unwrap(), draid()] {
+        let (alone, beside) = (order(geometry.clone(), None), order(geometry.clone(), Some(JOB)));
+        let (read, needed) = (of_all(&alone) as f64, unguarded(&alone));
+        assert!((0.95..1.0).contains(&(needed as f64 / read)), "{geometry:?}: {needed} of {read}");
+        // Users have a file of seven eighths of it, and one record may lie otherwise.
+        assert!(needed.abs_diff(unguarded(&beside)) < needed / 50, "{geometry:?}");
+    }
+    for geometry in [Geometry::mirror(3, 12).unwrap(), Geometry::raidz(2, 5, 12).unwrap()] {
+        assert_eq!(unguarded(&order(geometry, None)), 0);
+    }
+}
+
+/// Of two parities one is there until another drive fails.
+#[test]
+fn what_was_read_before_a_second_failure_had_redundancy() {
+    let mut order = order(Geometry::raidz(2, 5, 12).unwrap(), None);
+    let whole = of(&order).report.outcome;
+    let read: u64 = whole.members.iter().map(|member| member.counters.bytes_read).sum();
+    order.plan.second_failure = Some((1, whole.duration_ns / 2));
+    let outcome = of(&order).report.outcome;
+    assert!(outcome.members[1].failed_at_ns.is_some());
+    // A half of three of the four that were read.
+    let share = outcome.unguarded_bytes as f64 / read as f64;
+    assert!((0.3..0.45).contains(&share), "{share}");
+}

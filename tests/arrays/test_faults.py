@@ -19,6 +19,7 @@ from shakedown.errors import UsageError
 from shakedown.report.html import render_page
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of
+from shakedown.report.seeds import seeds_table
 from shakedown.result.folder import read_run
 
 
@@ -85,6 +86,8 @@ def test_the_faults_of_a_run_are_told_with_it(tmp_path: Path, capsys: pytest.Cap
     assert f"Faults that were ordered, not predicted: {words}." in " ".join(capsys.readouterr().out.split())
     sectors = 'format_version = 1\n[[faults]]\nkind = "latent-sectors"\nsectors = [[8, 8], [800, 1]]\nretry_s = 2\n'
     assert told_faults({3: sectors}) == "drive 3 latent-sectors (9 sectors) from the beginning on"
+    one = told_faults({3: sectors.replace("[[8, 8], [800, 1]]", "[[300, 1]]")})
+    assert one == "drive 3 latent-sectors (1 sector) from the beginning on"
     assert told_faults({}) == ""
 
 
@@ -286,3 +289,22 @@ def test_a_fault_while_nothing_was_asked_is_told(layout: str, tmp_path: Path) ->
     _, out = ordered(tmp_path, layout, f"{short}\n[[faults]]\n{long}", member_size="2GiB")
     notes = [note for note in read_run(out).record.notes if "WITHOUT EFFECT" in note]
     assert notes == ["WITHOUT EFFECT: the fault `stall` of drive 0, from 2 s on: no command of that drive came then."]
+
+
+def test_one_bad_sector_that_sets_a_drive_faulty_is_told_as_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that failed was made of ten requests of ZFS or more: "too many of its sectors" was told of it."""
+    latent = 'kind = "latent-sectors"\nsectors = [[5000000, 1]]\nretry_s = 0'
+    status, out = ordered(tmp_path, "raidz2", latent, place=1, member_size="30GiB", seeds=2)
+    assert status == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "latent-sectors (1 sector) from the beginning on" in told
+    assert (
+        "ZFS has set it faulty, for it could not be read at one place, an error for every request of ZFS that was "
+        "joined in the command."
+    ) in told
+    assert "too many" not in told
+    table = seeds_table(read_run(out))
+    assert table is not None
+    assert [row[-1] for row in table.rows] == ["1 (1 bad place)"] * 2

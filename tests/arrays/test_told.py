@@ -33,7 +33,7 @@ from shakedown.report.seeds import seeds_table
 from shakedown.target.md_options import LINUX_HOST, MdOptions
 from shakedown.units import format_duration
 
-HELD = "each an error for every request of ZFS that it held"
+JOINED = "an error for every request of ZFS that was joined in the command"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -51,9 +51,21 @@ def failing(**changed: object) -> Rebuild:
         ({}, ""),
         (
             {"timeouts": 13, "is_faulted": True},
-            f" ZFS has set it faulty, for 13 of its commands took longer than Linux waits, {HELD}.",
+            f" ZFS has set it faulty, for 13 of its commands took longer than Linux waits, each {JOINED}.",
         ),
-        ({"is_faulted": True}, " ZFS has set it faulty, for too many of its sectors could not be read."),
+        (
+            {"timeouts": 1, "is_faulted": True},
+            f" ZFS has set it faulty, for one of its commands took longer than Linux waits, {JOINED}.",
+        ),
+        (
+            {"bad_places": 1, "is_faulted": True},
+            f" ZFS has set it faulty, for it could not be read at one place, {JOINED}.",
+        ),
+        (
+            {"bad_places": 4, "timeouts": 1, "is_faulted": True},
+            " ZFS has set it faulty, for one of its commands took longer than Linux waits and it could not be read at "
+            f"4 places, each {JOINED}.",
+        ),
         (
             {"timeouts": 6},
             " Linux has given it up: 6 of its commands took longer than Linux waits, and were asked again in vain.",

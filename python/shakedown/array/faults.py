@@ -25,7 +25,8 @@ _FOR_GOOD_S: Final = 10_000_000
 def _told(fault: Mapping[str, Any]) -> str:
     parts = [str(fault["kind"])]
     if "sectors" in fault:
-        parts.append(f"({sum(int(count) for _, count in fault['sectors'])} sectors)")
+        sectors = sum(int(count) for _, count in fault["sectors"])
+        parts.append(f"({sectors} {'sector' if sectors == 1 else 'sectors'})")
     parts.append(f"from {_duration(fault.get('from_s', 0))} on")
     if "for_s" in fault:
         parts.append("for good" if fault["for_s"] >= _FOR_GOOD_S else f"for {_duration(fault['for_s'])}")

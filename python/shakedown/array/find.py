@@ -273,13 +273,16 @@ def _in_seeds(failed: int, seeds: int) -> str:
 
 def _cause(one: Rebuild, place: int) -> str:
     """Why a drive was left out, where it was there; empty where it was gone, or nobody knows."""
-    timeouts, is_faulted = (int(one.members[key][place]) for key in ("timeouts", "is_faulted"))
+    counted = one.members.row(place, named=True)
+    timeouts, bad_places, is_faulted = (int(counted[key]) for key in ("timeouts", "bad_places", "is_faulted"))
     late = f"{'one' if timeouts == 1 else timeouts} of its commands took longer than Linux waits"
     if is_faulted:
-        why = f"{late}, {_HOLDS_SEVERAL}" if timeouts else "too many of its sectors could not be read"
-        return f" ZFS has set it faulty, for {why}."
+        unread = f"it could not be read at {'one place' if bad_places == 1 else f'{bad_places} places'}"
+        why = " and ".join([late] * bool(timeouts) + [unread] * bool(bad_places)) or "too many of its commands failed"
+        each = "" if timeouts + bad_places == 1 else "each "
+        return f" ZFS has set it faulty, for {why}, {each}{_HOLDS_SEVERAL}."
     return f" Linux has given it up: {late}, and were asked again in vain." if timeouts else ""
 
 
-_HOLDS_SEVERAL: Final = "each an error for every request of ZFS that it held"
+_HOLDS_SEVERAL: Final = "an error for every request of ZFS that was joined in the command"
 """Why fewer commands than errors set a drive faulty: docs/faults.md."""

@@ -72,4 +72,7 @@ def _cause(member: dict[str, Any]) -> str:
     """Nothing of one that just was not there any more."""
     if timeouts := member["timeouts"]:
         return f" ({timeouts} {'timeout' if timeouts == 1 else 'timeouts'})"
-    return " (bad sectors)" if member["is_faulted"] else ""
+    if not member["is_faulted"]:
+        return ""
+    places = member.get("bad_places", 0)
+    return f" ({places} bad {'place' if places == 1 else 'places'})" if places else " (failed commands)"

@@ -11,7 +11,7 @@ from typing import Literal, cast
 import pytest
 
 from shakedown.array.find import findings
-from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
+from shakedown.array.in_lab import InGuest, refuse_in_lab, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder
 from shakedown.array.rebuild import simulate
@@ -158,6 +158,18 @@ def test_a_load_has_no_end_of_its_own() -> None:
     assert job.index("runtime=5") < job.index("runtime=31536000")
     with pytest.raises(UsageError, match="stonewall"):
         endless("[a]\nrw=randread\n[b]\nrw=randread\nstonewall\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("filename=x", "it belongs to the target"), ("bssplit=4k/50:64k/50\nrate_iops=9", "times the shortest request's")],
+)
+def test_a_load_that_no_target_takes_is_refused_before_an_array_is_made(line: str, reason: str) -> None:
+    """It was when the array had been filled, hours later."""
+    with pytest.raises(UsageError, match=reason):
+        endless(f"[a]\nrw=randread\n{line}\n")
+    with pytest.raises(UsageError, match=reason):
+        refuse_in_lab(RebuildOrder("raid1", ("lab:wd40efrx",) * 2, "lab:wd40efrx", load=f"[a]\nrw=read\n{line}\n"))
 
 
 @pytest.mark.parametrize("options", [MdOptions(copies=(1, 2, False)), ZfsOptions(draid=(4, 1))])

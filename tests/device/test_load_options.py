@@ -1,3 +1,4 @@
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -111,3 +112,45 @@ def test_a_seed_counts_in_the_real_fio(tmp_path: Path) -> None:
     first, again = drawn("randseed=1", tmp_path), drawn("randseed=1\nrandrepeat=0", tmp_path)
     assert len(first) == 9
     assert first == again != drawn("randseed=2", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("rw=randread\nbssplit=4k/50:64k/50\nrate_iops=100", "rate=409600"),
+        ("rw=randread\nbssplit=4k/0:64k/100\nrate_iops=100", "rate=409600"),
+        ("rw=randwrite\nbsrange=8k-64k\nrate_iops=,7", "rate=57344"),
+        ("rw=randrw\nbssplit=8k/100,4k/50:8k/50\nrate_iops=1k", "bytes a second with `rate`"),
+    ],
+)
+def test_a_rate_in_requests_of_several_sizes_is_refused(lines: str, told: str) -> None:
+    with pytest.raises(UsageError, match="times the shortest request's") as caught:
+        admit_job(lines, "step", GIB)
+    assert told in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "rw=randread\nbssplit=64k/100\nrate_iops=100",
+        "rw=randrw\nbs=4k,64k\nrate_iops=100",
+        "rw=randread\nbssplit=8k/100,4k/50:8k/50\nrate_iops=7",
+        "rw=randrw\nbssplit=8k/100,4k/50:8k/50\nrate_iops=7,0",
+        "rw=randread\nbsrange=4k-64k\nrate=400k",
+    ],
+)
+def test_a_rate_in_requests_of_one_size_is_not(lines: str) -> None:
+    assert admit_job(lines, "step", GIB)
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_what_is_said_of_such_a_rate_is_what_the_real_fio_makes_of_it(tmp_path: Path) -> None:
+    """Of 4000 requests a second that are ordered there are some 470, as many as of the bytes a second that are told."""
+    counts = []
+    for rate in ("rate_iops=4000", f"rate={4000 * 4096}"):
+        job = f"[a]\nioengine=null\nsize=1g\nrw=randread\nbssplit=4k/50:64k/50\n{rate}\ntime_based\nruntime=1\n"
+        (tmp_path / "job.fio").write_text(job)
+        done = subprocess.run(["fio", "--output-format=json", "job.fio"], cwd=tmp_path, check=True, capture_output=True)
+        counts.append(json.loads(done.stdout)["jobs"][0]["read"]["total_ios"])
+    assert counts[0] < 1000
+    assert counts[0] == pytest.approx(counts[1], rel=0.1)

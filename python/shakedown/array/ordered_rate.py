@@ -9,13 +9,11 @@ from typing import Final, Literal
 
 from shakedown.errors import UsageError
 from shakedown.sample import Direction
-from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_job
+from shakedown.tools.fio.job import Section, of_direction, parse_fio_bytes, parse_job
 from shakedown.units import format_size
 
 Unit = Literal["requests", "bytes"]
 _UNITS: Final[dict[str, Unit]] = {"rate_iops": "requests", "rate": "bytes"}
-_PLACES: Final[dict[Direction, int]] = {"read": 0, "write": 1, "trim": 2}
-"""Of fio's values between commas."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,6 @@ def rate_of(section: Section) -> tuple[Unit, dict[Direction, int]] | None:
 
 
 def _each(section: Section, value: str) -> Iterator[tuple[Direction, int]]:
-    given = value.split(",")
     copies = int(section.last("numjobs", "1"))
     for direction in section.directions if value else ():
-        text = given[min(_PLACES[direction], len(given) - 1)].strip()
-        yield direction, copies * parse_fio_bytes(text or "0", 0)
+        yield direction, copies * parse_fio_bytes(of_direction(value, direction) or "0", 0)

@@ -9,7 +9,16 @@ from difflib import get_close_matches
 from typing import Final
 
 from shakedown.errors import UsageError
-from shakedown.tools.fio.job import Option, OptionError, Section, parse_fio_bytes, parse_fio_time_ns, parse_job
+from shakedown.sample import Direction
+from shakedown.tools.fio.job import (
+    Option,
+    OptionError,
+    Section,
+    of_direction,
+    parse_fio_bytes,
+    parse_fio_time_ns,
+    parse_job,
+)
 from shakedown.units import NS_PER_S, format_size
 
 
@@ -65,6 +74,7 @@ def admit_job(text: str, name: str, capacity_bytes: int) -> tuple[Section, ...]:
             _admit(section, option)
         for time in _TIMES:
             _time_ns(section, time, NS_PER_S)
+        _refuse_rate_of_several_sizes(section)
     return tuple(_place(_seed(section), capacity_bytes) for section in sections)
 
 
@@ -98,6 +108,34 @@ def _admit(section: Section, option: Option) -> None:
         raise refusal("it has a character with which fio reaches out of the load", "take that out")
     if option.name == "thread" and value == "0":
         raise refusal("jobs are threads of one fio, so that nothing can outlive it", "take it out")
+
+
+def _refuse_rate_of_several_sizes(section: Section) -> None:
+    """Of requests of several sizes fio makes another rate of ``rate_iops`` than it says, without a word."""
+    for direction in section.directions:
+        rate = of_direction(section.last("rate_iops"), direction)
+        sizes = _several_sizes(section, direction)
+        if rate.strip("0") and sizes:
+            least = min(sizes)
+            makes = f"{rate} times the shortest request's {least}"
+            reason = f"fio makes bytes a second of it, {makes}, so that there are fewer of longer ones"
+            same = f"say so with `rate={int(rate) * least}`" if rate.isdecimal() else "say bytes a second with `rate`"
+            raise OptionError(
+                section.name, "rate_iops", section.last("rate_iops"), reason, hint=f"{same}, or give one size"
+            )
+
+
+def _several_sizes(section: Section, direction: Direction) -> frozenset[int]:
+    """Those that a job draws from; empty where it has one, or fio itself says what is wrong with them."""
+    split = of_direction(section.last("bssplit"), direction)
+    sizes = [part.partition("/")[0] for part in split.split(":")]
+    if not split:
+        sizes = of_direction(section.last("bsrange"), direction).split("-")
+    try:
+        found = frozenset(parse_fio_bytes(size.strip(), 0) for size in sizes if size)
+    except UsageError:
+        return frozenset()
+    return found if len(found) > 1 else frozenset()
 
 
 def _seed(section: Section) -> Section:

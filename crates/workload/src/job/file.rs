@@ -72,7 +72,7 @@ fn job(section: &Section, capacity_bytes: u64) -> Result<Job, JobError> {
         time_based,
         ramp_ns: section.time_ns("ramp_time", NS_PER_S)?.unwrap_or(0),
         start_delay_ns: section.time_ns("startdelay", NS_PER_S)?.unwrap_or(0),
-        rate_bytes: rates(section, &sizes)?,
+        rate_bytes: rates(section, access, &sizes)?,
         sizes,
         pause: pause(section)?,
         seed: section.read("randseed", value::count)?,
@@ -182,7 +182,7 @@ fn random_percent(section: &Section) -> Result<[u8; 3], JobError> {
     Ok(set.map(|share| share.unwrap_or(100)))
 }
 
-fn rates(section: &Section, sizes: &[BlockSizes; 3]) -> Result<[Option<u64>; 3], JobError> {
+fn rates(section: &Section, access: Access, sizes: &[BlockSizes; 3]) -> Result<[Option<u64>; 3], JobError> {
     section.chosen("rate_process", &[("linear", ())])?;
     if section.has("rate") && section.has("rate_iops") {
         return Err(section.error("rate_iops", "a job has either rate or rate_iops", "leave one out"));
@@ -191,6 +191,17 @@ fn rates(section: &Section, sizes: &[BlockSizes; 3]) -> Result<[Option<u64>; 3],
     let positive = |rate: Option<u64>| rate.filter(|rate| *rate > 0);
     let bytes = section.read("rate", |text| value::per_direction(text, read))?.unwrap_or_default();
     let requests = section.read("rate_iops", |text| value::per_direction(text, value::count))?.unwrap_or_default();
+    for direction in Direction::ALL.into_iter().filter(|direction| access.issues(*direction)) {
+        let (size, rate) = (&sizes[direction as usize], positive(requests[direction as usize]));
+        if let Some(rate) = rate.filter(|_| size.min_bytes < size.max_bytes) {
+            let reason = format!(
+                "fio makes bytes a second of it, {rate} times the shortest request's {}, so that there are fewer of longer ones",
+                size.min_bytes
+            );
+            let hint = format!("say so with `rate={}`, or give one size", rate.saturating_mul(size.min_bytes));
+            return Err(section.error("rate_iops", &reason, &hint));
+        }
+    }
     Ok([0, 1, 2].map(|at: usize| {
         positive(bytes[at]).or_else(|| positive(requests[at]).map(|rate| rate.saturating_mul(sizes[at].min_bytes)))
     }))

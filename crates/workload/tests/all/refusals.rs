@@ -32,6 +32,10 @@ fn every_refusal_names_section_option_and_reason() {
         ("[a]\nrwmixread=101", "a", "rwmixread", "0 to 100"),
         ("[a]\nrwmixread=70\nrwmixwrite=40", "a", "rwmixwrite", "contradicts"),
         ("[a]\nrate=1m\nrate_iops=5", "a", "rate_iops", "either"),
+        ("[a]\nbssplit=4k/50:64k/50\nrate_iops=100", "a", "rate_iops", "100 times the shortest request's 4096"),
+        ("[a]\nbssplit=4k/0:64k/100\nrate_iops=100", "a", "rate_iops", "the shortest request's 4096"),
+        ("[a]\nrw=write\nbsrange=8k-64k\nrate_iops=,7", "a", "rate_iops", "7 times the shortest request's 8192"),
+        ("[a]\nrw=randrw\nbssplit=8k/100,4k/50:8k/50\nrate_iops=7", "a", "rate_iops", "shortest request's 4096"),
         ("[a]\nrandom_distribution=zipf:1", "a", "random_distribution", "not 1"),
         ("[a]\nrandom_distribution=zoned_abs:50/1g:50/1g", "a", "random_distribution", "of 1073741824"),
         ("[a]\nnumjobs=9999", "a", "numjobs", "at most"),
@@ -46,6 +50,23 @@ fn every_refusal_names_section_option_and_reason() {
         assert!(error.reason.contains(reason), "{text}: {error}");
         assert!(error.to_string().starts_with(&format!("[{section}] {option}")), "{error}");
     }
+}
+
+/// Of one size a rate in requests is what it says, and of what a job does not do nothing is said.
+#[test]
+fn a_rate_in_requests_of_one_size_is_one() {
+    for text in [
+        "[a]\nbssplit=64k/100\nrate_iops=100",
+        "[a]\nbsrange=8k-8k\nrate_iops=100",
+        "[a]\nrw=randrw\nbs=4k,64k\nrate_iops=100",
+        "[a]\nrw=randread\nbssplit=8k/100,4k/50:8k/50\nrate_iops=7",
+        "[a]\nrw=randrw\nbssplit=8k/100,4k/50:8k/50\nrate_iops=7,0",
+        "[a]\nbssplit=4k/50:64k/50\nrate=400k",
+    ] {
+        JobFile::parse(text, CAPACITY).expect(text);
+    }
+    let refused = JobFile::parse("[a]\nbssplit=4k/50:64k/50\nrate_iops=100", CAPACITY).unwrap_err();
+    assert_eq!(refused.hint, "say so with `rate=409600`, or give one size");
 }
 
 #[test]

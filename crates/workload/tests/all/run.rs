@@ -285,7 +285,7 @@ fn jobs() -> impl Strategy<Value = String> {
         "loops=2",
         "numjobs=3\noffset_increment=1m",
         "random_distribution=normal:30",
-        "rate_iops=2000",
+        "rate=8000k",
         "io_size=3m",
     ]);
     (patterns, blocks, extras, 1_u32..40, 0_u64..64, 65_u64..700).prop_map(

@@ -10,6 +10,7 @@ from typing import Final
 
 from shakedown.device.arena import DeviceArena
 from shakedown.device.file import FileMedium
+from shakedown.device.load_options import admit_job
 from shakedown.errors import EnvironmentFailure, ShakedownError, UsageError
 from shakedown.sample import Sample
 from shakedown.tools.fio.command import render_job
@@ -20,13 +21,18 @@ from shakedown.tools.fio.locate import locate_fio
 from shakedown.units import NS_PER_S
 
 _INTERVAL_NS: Final = NS_PER_S
+_LARGEST_BYTES: Final = 1 << 62
 # fio has no word for "until it is over".
 _ENDLESS: Final = (Option("time_based", "1"), Option("runtime", str(365 * 86_400)))
 
 
 def endless(job: str) -> str:
-    """The job without an end of its own. Raises UsageError where its parts follow each other."""
+    """The job without an end of its own. Raises UsageError where its parts follow each other, or no target takes it.
+
+    Of its size nothing is known before the array is filled; of all else it is told before anything is overwritten.
+    """
     sections = parse_job(job, "load")
+    admit_job(job, "load", _LARGEST_BYTES)
     if any(section.flag("stonewall") for section in sections):
         raise UsageError("`stonewall` has no place beside a rebuild: all sections run until it is over")
     return render_job(sections, _ENDLESS)

@@ -101,6 +101,12 @@ def in_order(directions: Iterable[Direction]) -> tuple[Direction, ...]:
     return tuple(each for each in ("read", "write", "trim") if each in wanted)
 
 
+def of_direction(value: str, direction: Direction) -> str:
+    """One of the values between commas: one is for all, of two the second is for writes and trims."""
+    values = value.split(",")
+    return values[min(("read", "write", "trim").index(direction), len(values) - 1)].strip()
+
+
 def parse_job(text: str, name: str) -> tuple[Section, ...]:
     """Split a job into its sections; without a section header it is one job called ``name``. Raises UsageError."""
     shared: list[Option] = []

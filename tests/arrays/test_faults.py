@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from shakedown.report.html import render_page
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of
 from shakedown.report.seeds import seeds_table
+from shakedown.report.summary import render
 from shakedown.result.folder import read_run
 
 
@@ -232,6 +234,34 @@ def test_who_waits_in_another_box_does_not_judge_this_one(
     assert by_waiter["a hardware RAID controller"]["kicked"] == "yes"
     assert by_waiter["a hardware RAID controller"]["in_another_box"] is True
     assert by_waiter["Linux's SCSI layer"]["in_another_box"] is False
+
+
+@pytest.mark.parametrize(
+    ("retry_s", "who"),
+    [
+        (7, ["a hardware RAID controller, in another box, waits 8 s"]),
+        (20, ["Linux's SCSI layer waits 30 s"]),
+        (3, []),
+    ],
+)
+def test_a_near_miss_of_another_drive_is_told_too(
+    retry_s: int, who: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was not, in the table or below it, though its command stood among the figures."""
+    latent = f'kind = "latent-sectors"\nsectors = [[5000000, 1]]\nretry_s = {retry_s}'
+    status, out = ordered(tmp_path, "raid6", latent, place=1)
+    run = read_run(out)
+    ended = outcome(run)
+    assert status == 0
+    assert ended is not None
+    for shown in (capsys.readouterr().out, ended.sentences[0], render([run]), render_page([run])):
+        told = re.findall(r"near miss: (.*?)\.(?: |<|$)", " ".join(unescape(shown).split()), re.IGNORECASE)
+        took = [re.fullmatch(r"drive 1, st12000vn0007, took ([\d.]+) s for a command, and (.*)", each) for each in told]
+        assert [each[2] for each in took if each] == who
+        assert all(each and retry_s <= float(each[1]) < retry_s + 1 for each in took)
+    close = [(each["member"], each["kicked"]) for each in answers_of(run)["patience"] if each["kicked"] == "close"]
+    assert close == [(1, "close")] * len(who)
+    assert ("A command came close to what Linux's SCSI layer puts up with." in ended.beneath) == (retry_s == 20)
 
 
 @pytest.mark.parametrize(("layout", "place"), [("raid5", 0), ("raidz1", 0), ("raid6", 3), ("raidz2", 3)])

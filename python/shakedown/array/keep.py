@@ -114,7 +114,7 @@ def _parameters(order: RebuildOrder) -> dict[str, str]:
 
 
 def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str, Any]]:
-    """Who waits how long for the drive that is filled, and of the others who would be kicked out.
+    """Who waits how long for the drive that is filled, and of the others who would be kicked out, or nearly so.
 
     Of those who wait in another box, too, that its owner knows before moving the drive there. Of drives that are scaled
     down nobody: how long a command takes is a question of whole ones.
@@ -150,7 +150,7 @@ def _patience(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> list[dict[str
                 is_flush=longest[place][1],
                 given_up=any(each.members["timeouts"][place] for each in rebuilds),
             )
-            if place == slowest.filled or each.kicked == "yes"
+            if place == slowest.filled or each.kicked != "no"
         ]
     return judged
 

@@ -93,7 +93,7 @@ def _longer(run: Run) -> str:
 def _narrowly(judged: Sequence[dict[str, Any]]) -> str:
     elsewhere = [as_subject(each) for each in judged if each["kicked"] == "yes" and is_elsewhere(each)]
     told = [f"In another box {who} would kick a drive out." for who in dict.fromkeys(elsewhere)]
-    close = [as_subject(each) for each in judged if is_near_miss(each)]
+    close = [as_subject(each) for each in judged if is_near_miss(each) and not is_elsewhere(each)]
     told += [f"A command came close to what {who} puts up with." for who in dict.fromkeys(close)]
     return " ".join(told)
 

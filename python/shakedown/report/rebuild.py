@@ -251,7 +251,7 @@ def _patience(run: Run, *, in_full: bool = True) -> ToldTable | None:
     ours = sorted((each for each in judged if each.get("member") == first.get("member")), key=is_elsewhere)
     rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _verdict(each)) for each in ours)
     head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
-    told = (*near_misses(ours), *_others(judged[len(ours) :])) if in_full else ()
+    told = (*near_misses(judged), *_others(judged[len(ours) :])) if in_full else ()
     return ToldTable(head, rows, (*_instead(ours), *told))
 
 
@@ -287,25 +287,46 @@ def _in_its_box(judged: dict[str, Any]) -> str:
 
 
 def near_misses(judged: Sequence[dict[str, Any]]) -> list[str]:
-    """Who waits longer than the drive was silent, but not twice as long: of the rebuild's own box."""
-    return [
+    """Who waits longer than a drive was silent, but not twice as long: in the rebuild's own box.
+
+    Of a drive that is not the one that is filled in others, too: that one's table tells of these.
+    """
+    filled = [each for each in judged if each.get("member") == judged[0].get("member")]
+    told = [
         f"A near miss: a command took {words.below(each['longest_ms'], each['limit_ms'])}, and {as_subject(each)} waits"
         f" {format_duration(each['limit_ms'] * 1e6)}. The next drive may be slower."
-        for each in judged
-        if is_near_miss(each)
+        for each in filled
+        if is_near_miss(each) and not is_elsewhere(each)
     ]
+    by_waiter: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+    for each in judged[len(filled) :]:
+        if is_near_miss(each):
+            by_waiter.setdefault((as_subject(each), is_elsewhere(each)), []).append(each)
+    return [*told, *(_others_near(who, rows) for (who, _), rows in by_waiter.items())]
+
+
+def _others_near(who: str, rows: Sequence[dict[str, Any]]) -> str:
+    took = [
+        f"drive {each['member']}, {each['drive']}, took {words.below(each['longest_ms'], each['limit_ms'])}"
+        for each in rows
+    ]
+    waits = f"{who.rstrip(',')}, in another box," if is_elsewhere(rows[0]) else who
+    limit = format_duration(rows[0]["limit_ms"] * 1e6)
+    misses = "A near miss" if len(rows) == 1 else "Near misses"
+    return f"{misses}: {'; '.join(took)} for a command, and {waits} waits {limit}."
 
 
 def is_near_miss(judged: dict[str, Any]) -> bool:
-    """Whether a command came close to the limit of one who waits in the rebuild's own box, and kept within it."""
-    return judged["kicked"] == "close" and judged["longest_ms"] < judged["limit_ms"] and not is_elsewhere(judged)
+    """Whether a command came close to the limit of one who waits, and kept within it."""
+    return bool(judged["kicked"] == "close" and judged["longest_ms"] < judged["limit_ms"])
 
 
 def _others(judged: list[dict[str, Any]]) -> list[str]:
     """A sentence for each of the others that somebody would kick out."""
     by_member: dict[tuple[int, bool], list[dict[str, Any]]] = {}
     for each in judged:
-        by_member.setdefault((each["member"], is_elsewhere(each)), []).append(each)
+        if each["kicked"] == "yes":
+            by_member.setdefault((each["member"], is_elsewhere(each)), []).append(each)
     told = []
     for (member, elsewhere), rows in by_member.items():
         drive, takes = rows[0]["drive"], format_duration(rows[0]["longest_ms"] * 1e6)

@@ -439,13 +439,18 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
     assert [D.is_of_like_drives, onto.is_of_like_drives] == [True, False]
     assert not replace(D, targets=("model:hd103uj", "model:wd40efrx")).is_of_like_drives
 
-    def cautions(order: MatrixOrder, ended: str = "complete") -> tuple[str, ...]:
-        return order.cautions([Cell(*place, 9000.0, 0.0, "drive 0 (x)", 1, 1, None, ended) for place in order.cells()])
+    def cautions(order: MatrixOrder, ended: str = "complete", off_s: float = 0.0) -> tuple[str, ...]:
+        return order.cautions(
+            [Cell(*place, 9000.0, off_s, "drive 0 (x)", 1, 1, None, ended) for place in order.cells()]
+        )
 
     assert cautions(D) == ()
+    [told] = cautions(D, off_s=9.0)
+    assert told.startswith("CAUTION: the time of a sample was up to 11% off that of the whole, which `deviation_s`")
+    assert "longest command" not in told
     assert cautions(onto)[0].startswith("CAUTION: onto a shingled drive the model's time was up to ")
-    assert "The longest command is that of the sample" in cautions(onto)[1]
-    assert len(cautions(replace(onto, whole=True))) == 1
+    assert "The longest command is that of the sample" in cautions(onto, off_s=9.0)[1]
+    assert len(cautions(onto)) == 1
     [*_, of_times, of_kicks] = cautions(replace(onto, scale_divisor=20))
     assert "cells that differ by a few percent need not differ with whole drives" in of_times
     assert "a question of whole drives" in of_kicks
@@ -453,10 +458,34 @@ def test_onto_a_shingled_drive_the_model_says_how_far_it_may_be_off_and_account_
     # Where all failed there is no time to be unsure of.
     [told] = cautions(onto, "failed")
     assert "whether and when a rebuild fails may differ" in told
-    of_assumed = replace(onto, replacement="model:st8000dm004", whole=True)
+    of_assumed = replace(onto, replacement="model:st8000dm004")
     for ended in ("complete", "failed"):
         [_, told] = cautions(of_assumed, ended)
         assert told.startswith("CAUTION: how st8000dm004 shingles has not been published; it is assumed to work like ")
+
+
+def test_of_layouts_of_md_and_zfs_each_caution_is_told_once_and_says_of_which() -> None:
+    """Six were told, and of two nobody could say of which layouts; one was of md, which is not sampled there."""
+    layouts = ("raid1", "raid5", "raid10", "mirror", "raidz1")
+    red = ("model:wd40efrx",)
+    mixed = replace(D, layouts=layouts, widths=(4,), targets=red, replacement="model:wd40efax", settings=())
+
+    def cautions(order: MatrixOrder, ended: str = "complete") -> tuple[str, ...]:
+        cells = order.cells().items()
+        off = {place: 9.0 if each.is_zfs else 0.0 for place, each in cells}
+        return order.cautions([Cell(*place, 9000.0, off[place], "x", 1, 1, None, ended) for place, _ in cells])
+
+    onto, sampled = cautions(mixed)
+    assert (
+        "was up to 11% (raid1, raid10), 9% (raid5) off the real md's and up to 9% off the real OpenZFS's, which "
+        "`deviation_s` does not cover"
+    ) in onto
+    assert onto.count("The time of md also depends on the host.") == 1
+    assert sampled.startswith("CAUTION: the time of a sample was up to 11% (mirror, raidz1) off that of the whole, ")
+    [_, _, of_its_shingles] = cautions(replace(mixed, replacement="model:st8000dm004"))
+    assert "took up to 18% longer (md) and 17 times as long (OpenZFS) with those of another" in of_its_shingles
+    [told] = cautions(mixed, "failed")
+    assert "differ from the real md's and OpenZFS's, so whether and when" in told
 
 
 def test_of_many_cells_that_speak_against_a_statement_the_clearest_are_named() -> None:

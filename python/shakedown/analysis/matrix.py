@@ -41,6 +41,11 @@ class Cell:
     failed_drive: str = ""
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether only a part was made request by request; how far that may be off is not known of md."""
+        return self.deviation_s is None or self.deviation_s > 0
+
+    @property
     def is_of_nothing(self) -> bool:
         """An empty pool's: nothing is allocated, and so nothing was resilvered."""
         return self.ended == "complete" and not self.time_s

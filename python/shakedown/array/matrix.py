@@ -18,7 +18,7 @@ from shakedown.array.effort import check_disk, effort_in_lab, together
 from shakedown.array.in_lab import refuse_in_lab
 from shakedown.array.order import LEAST_WIDTHS, REBUILT, Arena, RebuildOrder, arena_of, check_layout, drive_name
 from shakedown.array.settings import parse_options
-from shakedown.array.unsure import assumed, is_onto_shingled, unsure, unsure_failure
+from shakedown.array.unsure import assumed, is_onto_shingled, unsure_failure, unsure_of_all
 from shakedown.device.disk.facts import NO_CONSENT, Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.result.atomic import failed_write, make_folder, replace_file
@@ -111,17 +111,14 @@ class MatrixOrder:
         """Where modelled cells that came out so are less certain than they look: their times, or that they failed."""
         if self.arena != "model":
             return ()
-        ended = {Place(cell.layout, cell.width, cell.fill): cell.ended for cell in made}
         orders = self.cells()
-        onto = {place: order for place, order in orders.items() if is_onto_shingled(order)}
-        told = dict.fromkeys(
-            each
-            for place, order in onto.items()
-            for each in (unsure_failure(order) if ended[place] == "failed" else unsure(order, is_whole=self.whole))
-        )
-        of_others = dict.fromkeys(each for order in orders.values() for each in assumed(order))
-        of_scale = (_SHORT, _SCALED) if told else (_SHORT,)
-        return (*told, *of_others, *(of_scale if self.scale_divisor > 1 else ()))
+        came = {Place(cell.layout, cell.width, cell.fill): cell for cell in made}
+        failed = [orders[place] for place, cell in came.items() if cell.ended == "failed"]
+        timed = {place: orders[place] for place, cell in came.items() if cell.ended != "failed"}
+        sampled = [order for place, order in timed.items() if came[place].is_sampled]
+        told = (*unsure_of_all([*timed.values()], sampled, beside="`deviation_s`"), *unsure_failure(*failed))
+        of_scale = (_SHORT, _SCALED) if any(map(is_onto_shingled, orders.values())) else (_SHORT,)
+        return (*told, *assumed(*orders.values()), *(of_scale if self.scale_divisor > 1 else ()))
 
     @property
     def replaced(self) -> tuple[str, ...]:

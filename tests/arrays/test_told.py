@@ -231,6 +231,7 @@ def test_how_far_rebuilds_onto_shingled_drives_were_off_is_what_the_table_says()
     [
         (MdOptions(), "up to 168 segments, 250 kernel ticks a second, 4 processors."),
         (MdOptions(max_segments=254, jiffy_ns=10**7), "up to 254 segments, 100 kernel ticks a second, 4 processors."),
+        (MdOptions(max_segments=1, processors=1), "up to 1 segment, 250 kernel ticks a second, 1 processor."),
         (ZfsOptions(), ""),
     ],
 )

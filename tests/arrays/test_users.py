@@ -82,6 +82,23 @@ def test_what_users_rewrite_is_told_where_less_is_resilvered_for_it() -> None:
             "b: 8.0 KiB, 0 % reads, 0 % random, 1 outstanding, 50 requests a second at the most",
         ),
         ("[a]\nrw=randread\nbsrange=4k-64k", "a: rw=randread bsrange=4k-64k"),
+        (
+            "[a]\nrw=randrw\nbs=4k\nrate_iops=40,1\nnumjobs=2",
+            "a: 4.0 KiB, 50 % reads, 100 % random, 2 outstanding, 80 reads and 2 writes a second at the most",
+        ),
+        (
+            "[a]\nrw=randread\nbs=4k\nrate_iops=1",
+            "a: 4.0 KiB, 100 % reads, 100 % random, 1 outstanding, 1 request a second at the most",
+        ),
+        (
+            "[a]\nrw=rw\nbs=4k\nrate=1m",
+            "a: 4.0 KiB, 50 % reads, 0 % random, 1 outstanding, 1.0 MiB of reads and 1.0 MiB of writes a second at the "
+            "most",
+        ),
+        (
+            "[a]\nrw=write\nbs=4k\nthinktime=1s\nthinktime_blocks=8",
+            "a: 4.0 KiB, 0 % reads, 0 % random, 1 outstanding, a pause of 1 s after every 8 requests",
+        ),
     ],
 )
 def test_a_job_is_told_in_words(job: str | None, told: str) -> None:

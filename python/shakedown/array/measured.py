@@ -106,13 +106,17 @@ def _notes(order: RebuildOrder, new: Drive, content: str, watched: Watched, dura
             f"times that, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
         )
     if watched.interruptions:
-        notes.append(f"Cut off {watched.interruptions} times and gone on with; the time between is not counted.")
+        notes.append(f"Cut off {_often(watched.interruptions)} and gone on with; the time between is not counted.")
     if watched.restarts:
         notes.append(
-            f"Begun again {watched.restarts} times after an interruption: {new.identity.text} had been written to "
+            f"Begun again {_often(watched.restarts)} after an interruption: {new.identity.text} had been written to "
             "before."
         )
     return notes
+
+
+def _often(times: int) -> str:
+    return "once" if times == 1 else f"{times} times"
 
 
 def _members(watched: Watched) -> pl.DataFrame:

@@ -257,13 +257,15 @@ class _Play:
             wanted = Content(**self._state.users)
             self._tell(f"filling it with the users' file of {format_size(wanted.file_bytes)}")
             wanted.write(folder / "users", self._tell)
-        self._tell(f"filling it with {content.files} files of {format_size(content.file_bytes)}")
+        files = "one file" if content.files == 1 else f"{content.files} files"
+        self._tell(f"filling it with {files} of {format_size(content.file_bytes)}")
         content.write(folder, self._tell)
         if isinstance(order.options, ZfsOptions) and order.options.run_records is not None:
             content.age(folder, order.options.run_records * order.options.record_bytes, self._tell)
         self._remount()
         if wrong := self._differing():
-            raise EnvironmentFailure(f"{len(wrong)} files are not what was written, before any drive failed")
+            files = "a file is" if len(wrong) == 1 else f"{len(wrong)} files are"
+            raise EnvironmentFailure(f"{files} not what was written, before any drive failed")
         if order.load is not None:
             self._tell(f"the load alone, for {ALONE_S:.0f} s")
             with self._users(ALONE) as users:

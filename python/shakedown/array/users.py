@@ -51,7 +51,8 @@ def _at_most(unit: Unit, rates: Mapping[Direction, int]) -> str:
     """
     several = len(rates) > 1
     if unit == "requests":
-        return " and ".join(f"{per_s} {f'{way}s' if several else 'requests'}" for way, per_s in rates.items())
+        named = {way: way if several else "request" for way in rates}
+        return " and ".join(f"{per_s} {named[way]}{'' if per_s == 1 else 's'}" for way, per_s in rates.items())
     return " and ".join(f"{format_size(per_s)}{f' of {way}s' if several else ''}" for way, per_s in rates.items())
 
 

@@ -9,6 +9,7 @@ import pytest
 from shakedown.errors import UsageError
 from shakedown.units import (
     floor_size,
+    format_around,
     format_duration,
     format_interval,
     format_left,
@@ -65,6 +66,26 @@ def test_both_ends_of_an_interval_have_the_same_units_unless_they_are_far_apart(
     low_s: float, high_s: float, text: str
 ) -> None:
     assert " to ".join(format_interval(low_s * 1e9, high_s * 1e9)) == text
+
+
+@pytest.mark.parametrize(
+    ("value_s", "low_s", "high_s", "text"),
+    [
+        (0.95, 0.9, 1.2, "900 ms to 1200 ms"),
+        (1.1, 0.9, 1.2, "0.9 s to 1.2 s"),
+        (66, 54, 130, "54 s to 130 s"),
+        (3000, 1800, 6250, "30 min to 104 min 10 s"),
+        (3660, 3230, 3990, "54 min to 66 min"),
+        (13_620, 7020, 25_260, "1 h 57 min to 7 h 1 min"),
+        (77_700, 23_800, 252_700, "6 h 37 min to 70 h 12 min"),
+        (3 * 86_400, 20 * 3600, 12 * 86_400, "0 d 20 h to 12 d 0 h"),
+        (7200, 1, 14_400, "1 s to 4 h 0 min"),
+    ],
+)
+def test_the_ends_of_an_interval_have_the_units_of_the_value_between_them_unless_they_would_be_nothing(
+    value_s: float, low_s: float, high_s: float, text: str
+) -> None:
+    assert " to ".join(format_around(value_s * 1e9, low_s * 1e9, high_s * 1e9)) == text
 
 
 @pytest.mark.parametrize(

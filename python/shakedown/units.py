@@ -191,6 +191,26 @@ def format_interval(low_ns: float, high_ns: float) -> tuple[str, str]:
     return one, other
 
 
+def format_around(duration_ns: float, low_ns: float, high_ns: float) -> tuple[str, str]:
+    """Both ends of an interval in the units in which the duration between them is told, beside which they stand.
+
+    What would be nothing in these, as a second of days, has its own.
+    """
+    unit = _leading(duration_ns)
+    ends = (low_ns, high_ns)
+    if any(end_ns < _LEADING_NS[_BELOW.get(unit, unit)] for end_ns in ends):
+        return format_interval(low_ns, high_ns)
+    if unit == "min" and duration_ns >= 3600 * NS_PER_S:
+        low, high = (f"{end_ns / _LEADING_NS[unit]:.0f} min" for end_ns in ends)
+    elif unit in ("ms", "s"):
+        low, high = (f"{_three_digits(end_ns / _LEADING_NS[unit])} {unit}" for end_ns in ends)
+    else:
+        low, high = (_beginning_with(unit, end_ns) for end_ns in ends)
+        if unit == "min":
+            low, high = low.removesuffix(" 0 s"), high.removesuffix(" 0 s")
+    return low, high
+
+
 def _leading(duration_ns: float) -> str:
     """The unit that a duration begins with; of less than 100 s, 100 minutes or two days that is the smaller one."""
     if round(duration_ns / 1e6) < 1000:

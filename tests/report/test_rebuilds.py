@@ -326,11 +326,12 @@ def test_an_interval_whose_ends_read_the_same_is_told_by_its_width(tmp_path: Pat
     (run.path / "run.json").write_bytes(run.record.model_copy(update={"findings": tuple(found)}).to_json())
     first, *_ = highlights(candidates([read_run(run.path)])[0])
     assert (first.value, first.detail) == ("2 min 6 s", "95 % interval ± 50 ms")
-    assert words.bounds(360.0, 420.0, "s") == "6 min to 7 min"
-    assert words.bounds(900.0, 1200.0, "ms") == "0.9 s to 1.2 s"
-    assert words.bounds(73.1960, 73.2041, "MiB/s") == "± 0.004 MiB/s"
-    assert words.bounds(0.4991, 0.4999, "share") == "± 0.04 %"
-    assert words.bounds(360.0, 360.0, "s") == words.bounds(None, 360.0, "s") == ""
+    assert words.bounds(400.0, 360.0, 420.0, "s") == "6 min to 7 min"
+    assert words.bounds(1100.0, 900.0, 1200.0, "ms") == "0.9 s to 1.2 s"
+    assert words.bounds(77_700.0, 23_800.0, 252_000.0, "s") == "6 h 37 min to 70 h 0 min"
+    assert words.bounds(73.2, 73.1960, 73.2041, "MiB/s") == "± 0.004 MiB/s"
+    assert words.bounds(0.4995, 0.4991, 0.4999, "share") == "± 0.04 %"
+    assert words.bounds(360.0, 360.0, 360.0, "s") == words.bounds(360.0, None, 360.0, "s") == ""
 
 
 def test_whose_longest_command_stands_out_is_said(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from shakedown.analysis.status import are_alike, look_at, off_by
 from shakedown.array.bottleneck import HeldUp, held_up
 from shakedown.array.felt import users_findings
 from shakedown.array.host import together_bytes_per_s
-from shakedown.array.interval import interval
+from shakedown.array.interval import interval, sampled_off
 from shakedown.array.ordered_rate import OrderedRate
 from shakedown.array.rebuild import Rebuild
 from shakedown.units import NS_PER_S, format_duration, format_share
@@ -70,17 +70,13 @@ def _ratio_bounds(ours: Finding, other: Finding) -> tuple[float | None, float | 
     return ours.low / other.high, ours.high / other.low
 
 
-def _sampled_off(rebuilds: Sequence[Rebuild]) -> float:
-    return max((each.deviation_ns / each.duration_ns for each in rebuilds if each.duration_ns), default=0.0)
-
-
 def _nothing() -> Finding:
     text = "Nothing is allocated, so nothing is resilvered."
     return Finding(kind="rebuild-time", step=REBUILD, value=0.0, unit="s", text=text)
 
 
 def _duration(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> Finding:
-    mean, low, high = interval([each.duration_s for each in rebuilds], _sampled_off(rebuilds))
+    mean, low, high = interval([each.duration_s for each in rebuilds], sampled_off(rebuilds))
     lost = max(each.lost_bytes for each in rebuilds)
     losses = f"; {lost} bytes could not be rebuilt: they were unreadable elsewhere" if lost else ""
     return Finding(
@@ -162,9 +158,7 @@ def _survived(rebuilds: Sequence[Rebuild], names: Sequence[str]) -> str:
 
 
 def _rate(rebuilds: Sequence[Rebuild]) -> Finding:
-    mean, low, high = interval(
-        [each.filled_bytes / _MIB / each.duration_s for each in rebuilds], _sampled_off(rebuilds)
-    )
+    mean, low, high = interval([each.filled_bytes / _MIB / each.duration_s for each in rebuilds], sampled_off(rebuilds))
     text = f"The replacement is filled at {mean:.3g} MiB/s on average."
     evidence: dict[str, float | int | str] = {"together_bytes_per_s": together_bytes_per_s(rebuilds)}
     return Finding(

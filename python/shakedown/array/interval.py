@@ -8,8 +8,9 @@ from statistics import fmean, stdev
 from typing import Final
 
 from shakedown.analysis.estimate import student
+from shakedown.array.rebuild import Rebuild
 
-_TWO_SIDED: Final = 1.96
+TWO_SIDED: Final = 1.96
 """Standard deviations within which 95 of 100 normal values are."""
 
 
@@ -26,8 +27,13 @@ def interval(values: Sequence[float], sampled_off: float = 0.0) -> tuple[float, 
         return mean, min(values), max(values)
     logs = [log(value) for value in values]
     of_seeds = student(len(values) - 1) * stdev(logs) / sqrt(len(values)) if len(values) > 1 else 0.0
-    half = hypot(of_seeds, _TWO_SIDED * sampled_off)
+    half = hypot(of_seeds, TWO_SIDED * sampled_off)
     if not half:
         return mean, min(values), max(values)
     middle = fmean(logs)
     return mean, min(exp(middle - half), mean), max(exp(middle + half), mean)
+
+
+def sampled_off(rebuilds: Sequence[Rebuild]) -> float:
+    """One standard deviation of how far samples may be off, a share of the time; the most of several."""
+    return max((each.deviation_ns / each.duration_ns for each in rebuilds if each.duration_ns), default=0.0)

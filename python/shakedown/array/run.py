@@ -26,6 +26,7 @@ from shakedown.array.sectors import small_sectors
 from shakedown.array.unreadable import unreadable
 from shakedown.array.unsure import assumed, of_parts, unsure, unsure_failure
 from shakedown.array.users import longest_wait, rewritten, users_otherwise
+from shakedown.array.wide import wide
 from shakedown.array.zfs import ZfsOptions
 from shakedown.parallel import cores
 from shakedown.result.folder import BASELINE_NAME, Run, RunFolder, read_run
@@ -68,6 +69,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
                 *(padding(each) if _is_timed(rebuilds) else ()),
                 *(unsure(each, is_whole=all(every.whole for every in rebuilds)) if _is_timed(rebuilds) else ()),
                 *(unsure_failure(each) if any(every.ended == "failed" for every in rebuilds) else ()),
+                *wide(found, rebuilds, theirs if has_baseline else ()),
                 *assumed(each, baseline=baseline if has_baseline else None),
                 *of_parts(each),
                 *_notes(each, next((every for every in rebuilds if not every.whole), rebuilds[0])),

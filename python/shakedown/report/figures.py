@@ -70,7 +70,7 @@ def _value(finding: Finding | None) -> str:
 
 def _interval(finding: Finding | None) -> str:
     """From where to where a value is with 95 % confidence, where it is known to be anywhere."""
-    return words.bounds(finding.low, finding.high, finding.unit) if finding else ""
+    return words.bounds(finding.value, finding.low, finding.high, finding.unit) if finding else ""
 
 
 def spread(finding: Finding) -> tuple[float | None, float | None]:

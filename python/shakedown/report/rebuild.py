@@ -139,7 +139,7 @@ def _has_failed(found: Finding) -> bool:
 def _row(found: Finding, other: Finding | None) -> list[str]:
     """The value, its interval, and the baseline's value."""
     values = [words.found(each.kind, each.value, each.unit) if each else words.NONE for each in (found, other)]
-    return [values[0], words.bounds(found.low, found.high, found.unit), values[1]]
+    return [values[0], words.bounds(found.value, found.low, found.high, found.unit), values[1]]
 
 
 def _sentences(found: Sequence[Finding]) -> list[str]:

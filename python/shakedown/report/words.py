@@ -11,7 +11,7 @@ from shakedown.analysis.verdict import Status, UseVerdict
 from shakedown.result.folder import Run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import EndedBecause, RunRecord
-from shakedown.units import TIME_UNITS_NS, format_duration, format_interval
+from shakedown.units import TIME_UNITS_NS, format_around, format_duration
 
 NONE: Final = "–"
 
@@ -133,15 +133,18 @@ def quantity(value: float | None, unit: str) -> str:
     return f"{number(value)} {unit}".rstrip()
 
 
-def bounds(low: float | None, high: float | None, unit: str) -> str:
-    """``7 h 40 min to 7 h 54 min``, ``± 49 ms`` where both would read the same; empty where there is no interval."""
+def bounds(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """``7 h 40 min to 7 h 54 min``, ``± 49 ms`` where both would read the same; empty where there is no interval.
+
+    In the units of the value beside which it stands: who reads ``21 h`` and ``70 h`` need not reckon what ``2 d`` are.
+    """
     if low is None or high is None or high <= low:
         return ""
     unit_ns = TIME_UNITS_NS.get(unit)
     texts = (
         (quantity(low, unit), quantity(high, unit))
         if unit_ns is None
-        else format_interval(low * unit_ns, high * unit_ns)
+        else format_around((low if value is None else value) * unit_ns, low * unit_ns, high * unit_ns)
     )
     return f"± {_half_width((high - low) / 2, unit)}" if texts[0] == texts[1] else " to ".join(texts)
 

@@ -62,7 +62,7 @@ fn behind(end: u64) -> u64 {
 #[inline]
 fn counter(region: u64) -> usize {
     let hash = (region / LINE).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - COUNTERS.trailing_zeros());
-    (hash ^ region % LINE) as usize
+    (hash ^ (region % LINE)) as usize
 }
 
 #[cfg(test)]

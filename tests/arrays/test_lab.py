@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shakedown.array.capacity import Capacity
 from shakedown.array.in_lab import InGuest, run_rebuild_in_lab
 from shakedown.array.order import RebuildOrder
 from shakedown.array.settings import parse_options
@@ -41,7 +42,8 @@ def test_users_feel_the_rebuild_and_the_used_drive_is_told_from_the_new_one(tmp_
 
 def test_the_faults_that_the_lab_made_happen_are_told(tmp_path: Path) -> None:
     stall = 'format_version = 1\n[[faults]]\nkind = "stall"\nfrom_s = 30\nfor_s = 0.5\n'
-    order = RebuildOrder("raid1", (RED,) * 2, RED, fill=0.1, scale_divisor=16_000, faults={0: stall})
+    large = "lab:wd60efpx"
+    order = RebuildOrder("raid1", (large, RED), large, fill=0.1, scale_divisor=16_000, faults={0: stall})
     told: list[str] = []
     run = run_rebuild_in_lab(InGuest(order, (), None), tmp_path / "r", told.append)
     # One like it, which comes first, would have met the stall.
@@ -49,6 +51,10 @@ def test_the_faults_that_the_lab_made_happen_are_told(tmp_path: Path) -> None:
     assert any("No baseline: in the lab faults count from the boot" in line for line in told)
     assert any("No baseline: in the lab faults count from the boot" in note for note in run.record.notes)
     assert InGuest(order, (), None).effort == InGuest(order, (), "none").effort
+    # The array has no more of any drive than that one had which failed.
+    modelled = Capacity.of(order.as_modelled(), order.as_modelled().modelled_capacities)
+    assert modelled.words.replace("model:", "lab:") in run.record.notes
+    assert "Unused: 119.2 MiB of each lab:wd60efpx." in " ".join(render_rebuild(run).split())
     words = "drive 0 stall from 30 s on for 500 ms"
     assert run.record.parameters["faults"] == words
     assert f"Faults that were ordered, not predicted: {words}." in render_rebuild(run)

@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 import pytest
 
+from shakedown.array.capacity import Capacity
 from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, refuse_in_lab, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured, setting_of
@@ -309,3 +310,30 @@ def test_one_play_of_the_lab_is_told_as_one(*, kind: Literal["lab", "disk"], is_
     setting = setting_of(RebuildOrder("raid1", ("a", "b"), "b"), drives, done, watched(), is_read_back=True)
     assert any("A single play" in note for note in setting.notes) == is_single
     assert setting.capacity.usable_bytes == 10**12
+
+
+def test_the_room_of_a_real_array_is_that_of_the_modelled_one() -> None:
+    """What failed was left out: what is unused of it, and that the array has no more of any drive than it had."""
+    members = ("model:wd60efpx", "model:wd60efpx", "model:wd60efpx", "model:wd40efrx")
+    order = RebuildOrder("raid5", members, "model:wd80efzx", scale_divisor=1000)
+    sizes = order.modelled_capacities
+    identity = Identity(kind="lab", text="", name="", model="", capacity_bytes=0)
+    drives = [
+        cast(
+            Drive,
+            SimpleNamespace(
+                identity=identity.model_copy(update={"text": each, "name": each, "capacity_bytes": sizes[each]})
+            ),
+        )
+        for each in (*members, order.replacement)
+    ]
+    done = measured(traced(watched()), 1, [])
+    for asked in (order, replace(order, members=(*members[:2], members[3], members[2]))):
+        given = [
+            next(each for each in drives if each.identity.text == text) for text in (*asked.members, asked.replacement)
+        ]
+        real = setting_of(asked, given, done, watched(), is_read_back=True).capacity
+        modelled = Capacity.of(asked, asked.modelled_capacities)
+        assert real == modelled
+        assert real.member_bytes == sizes["model:wd40efrx"]
+        assert "Unused: 1.9 GiB of each model:wd60efpx" in real.words

@@ -62,7 +62,10 @@ def measured(traced: Traced, place: int, differing: Sequence[str]) -> Rebuild:
 def setting_of(
     order: RebuildOrder, drives: Sequence[Drive], rebuild: Rebuild, watched: Watched, *, is_read_back: bool
 ) -> Setting:
-    """Arena, identity, notes and capacity; ``drives`` are the members in their places, the new one last."""
+    """Arena, identity, notes and capacity; ``drives`` are the members that the array was made of, and the new one last.
+
+    The one that failed is among them: the array has no more of any drive than that one had.
+    """
     new = drives[-1]
     identity = new.identity
     details = {"state": order.state, "layout": order.layout, "width": str(len(order.members))}

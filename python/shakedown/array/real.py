@@ -401,7 +401,7 @@ class _Play:
                 state.order, replacement=new.identity.text, state="used" if turn in ("baseline", "used") else "new"
             )
             setting = setting_of(
-                order, (*self._drives[:-2], new), rebuild, traced.watched, is_read_back=differing is not None
+                order, (*self._drives[:-1], new), rebuild, traced.watched, is_read_back=differing is not None
             )
             keep(
                 folder,

@@ -135,7 +135,7 @@ def test_what_was_rebuilt_is_not_rebuilt_again(array: FakeArray, tmp_path: Path)
     assert array.replaced == [(b, b), (b, c), (b, c), (c, c), (c, c)]
     assert array.created == [["/dev/a", b], ["/dev/a", b], ["/dev/a", c]]
     assert not State.is_in(out)
-    assert any("Begun again 1 times" in note for note in run.record.notes)
+    assert any("Begun again once" in note for note in run.record.notes)
     assert run.baseline is not None
     assert not any("Begun again" in note for note in run.baseline.record.notes)
 
@@ -166,7 +166,7 @@ def test_a_cut_before_the_first_look_begins_the_rebuild_again(array: FakeArray, 
     run = resume_real(out, NO_CONSENT, silent)
     assert len(array.created) == 1
     new = (out / "new" / "run.json").read_text()
-    assert "Begun again 1 times" in new
+    assert "Begun again once" in new
     assert not any("Begun again" in note for note in run.record.notes)
 
 

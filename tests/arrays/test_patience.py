@@ -132,7 +132,7 @@ def test_what_is_said_of_who_waits_is_set_off(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_red_beside_users_fails_as_the_document_says() -> None:
-    """The first seed of the known case, with the prose's load: 61 to 63 min, 1.4 % done, 6 to 49 commands."""
+    """The first seed of the known case, with the prose's load: 62 to 68 min, 1.4 % done, 55 to 108 commands."""
     prose = " ".join((ROOT / "docs" / "rebuild.md").read_text(encoding="utf-8").split())
     said = re.search(
         r"fails after (\d+) to (\d+) min, ([\d.]+) % done: Linux has given it up after (\d+) to (\d+)", prose
@@ -154,5 +154,5 @@ def test_the_red_beside_users_fails_as_the_document_says() -> None:
     assert soonest <= round(done.duration_s / 60) <= latest
     assert round(done.done * 100, 1) == percent
     assert least <= red["timeouts"] <= most
-    # Nobody waits for a command longer than Linux does for a flush, whatever the drive still does.
-    assert red["longest_command_ns"] == 60 * 10**9
+    # Linux waits 60 s for a flush, and six times 30 s for anything else, whatever the drive still does.
+    assert 60 * 10**9 <= red["longest_command_ns"] <= 6 * 30 * 10**9

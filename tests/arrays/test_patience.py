@@ -154,5 +154,6 @@ def test_the_red_beside_users_fails_as_the_document_says() -> None:
     assert soonest <= round(done.duration_s / 60) <= latest
     assert round(done.done * 100, 1) == percent
     assert least <= red["timeouts"] <= most
-    # Linux waits 60 s for a flush, and six times 30 s for anything else, whatever the drive still does.
-    assert 60 * 10**9 <= red["longest_command_ns"] <= 6 * 30 * 10**9
+    # Nobody waits for a flush longer than Linux does, whatever the drive still does. Others are asked for again.
+    assert red["longest_flush_ns"] == 60 * 10**9
+    assert red["longest_command_ns"] >= 60 * 10**9

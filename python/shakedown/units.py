@@ -191,6 +191,11 @@ def format_interval(low_ns: float, high_ns: float) -> tuple[str, str]:
     return one, other
 
 
+def often(times: int) -> str:
+    """``once``, ``3 times``."""
+    return "once" if times == 1 else f"{times} times"
+
+
 def format_around(duration_ns: float, low_ns: float, high_ns: float) -> tuple[str, str]:
     """Both ends of an interval in the units in which the duration between them is told, beside which they stand.
 

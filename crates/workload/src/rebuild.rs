@@ -164,8 +164,7 @@ impl Order {
     /// checkpoint.
     fn history_matters(&self) -> bool {
         let faulty = self.faults.iter().any(Option::is_some);
-        let mounted = self.options.journal_at_bytes.is_some();
-        faulty || mounted || self.load.is_some() || self.drives.iter().any(Drive::is_shingled)
+        faulty || self.is_mounted() || self.load.is_some() || self.drives.iter().any(Drive::is_shingled)
     }
 
     /// The array as it is when the member is lost, with the new one in its place.
@@ -216,7 +215,12 @@ impl Order {
 
     /// When the job begins: with a filesystem it is another run of it than before the rebuild, which was added to an array at rest.
     fn users_begin_ns(&self, began_ns: u64) -> u64 {
-        began_ns + if self.options.journal_at_bytes.is_some() { USERS_FOLLOW_NS } else { 0 }
+        began_ns + if self.is_mounted() { USERS_FOLLOW_NS } else { 0 }
+    }
+
+    /// Is there a filesystem on the array?
+    fn is_mounted(&self) -> bool {
+        self.options.journal_at_bytes.is_some()
     }
 
     /// The job, on the users' part of the array, going on for ever.

@@ -16,7 +16,7 @@ from shakedown.array.rebuild import FELT_SCHEMA, MEMBERS_SCHEMA, PROGRESS_SCHEMA
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.watch import POLL_S, Member, Watched
 from shakedown.sample import SAMPLE_SCHEMA, Sample
-from shakedown.units import NS_PER_S, format_duration, format_size
+from shakedown.units import NS_PER_S, format_duration, format_size, often
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,13 @@ def _notes(order: RebuildOrder, new: Drive, content: str, watched: Watched, dura
             f"times that, {format_duration(full_s * NS_PER_S)}; inner tracks are slower, so it is that or more."
         )
     if watched.interruptions:
-        notes.append(f"Cut off {_often(watched.interruptions)} and gone on with; the time between is not counted.")
+        notes.append(f"Cut off {often(watched.interruptions)} and gone on with; the time between is not counted.")
     if watched.restarts:
         notes.append(
-            f"Begun again {_often(watched.restarts)} after an interruption: {new.identity.text} had been written to "
+            f"Begun again {often(watched.restarts)} after an interruption: {new.identity.text} had been written to "
             "before."
         )
     return notes
-
-
-def _often(times: int) -> str:
-    return "once" if times == 1 else f"{times} times"
 
 
 def _members(watched: Watched) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import Final
 from shakedown.errors import EnvironmentFailure
 from shakedown.target.arena import Load
 from shakedown.tools.temperature import Reading, Thermometer
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_duration, often
 
 _ASK_EVERY_S: Final = 30.0
 # It goes on when it is so much cooler than the limit, or it would be paused again at once.
@@ -76,7 +76,7 @@ class Cooling:
         """What the reader of the run must know, None if there was no pause."""
         if not self.pauses:
             return None
-        times = "once" if self.pauses == 1 else f"{self.pauses} times"
+        times = often(self.pauses)
         return (
             f"Step {step} was paused {times}, for {format_duration(self.paused_s * NS_PER_S)} in all, because "
             f"the drive had {self._limit} °C or more. The pauses are not in the times; but a drive that tidies up when "

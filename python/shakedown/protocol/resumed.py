@@ -9,7 +9,7 @@ from typing import Any, Final
 from shakedown.protocol.caveats import writes
 from shakedown.protocol.schema import Protocol
 from shakedown.result.run_record import RunRecord
-from shakedown.units import format_size
+from shakedown.units import format_size, often
 
 RESUMED: Final = "run-resumed"
 DROPPED: Final = "dropped"
@@ -57,7 +57,7 @@ def _resumptions(protocol: Protocol, events: Sequence[dict[str, Any]]) -> _Resum
 
 
 def _told(found: _Resumptions) -> Iterator[str]:
-    times = "once" if found.times == 1 else f"{found.times} times"
+    times = often(found.times)
     yield f"{_CAUTION}{times}, and gone on with: its target rested meanwhile, in which a shingled drive tidies up."
     if found.again:
         steps = f"Step{'s' if len(found.again) > 1 else ''} {' and '.join(found.again)}"

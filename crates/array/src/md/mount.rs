@@ -86,9 +86,7 @@ impl<D: BlockDevice> Array<D> {
         let until_ns = self.now_ns + lasts_ns;
         self.bitmaps = Some(Bitmaps::of(&self.options, self.now_ns, 0));
         for request in requests(self.capacity_bytes(), journal_at_bytes) {
-            self.submit(self.now_ns, request);
-            self.run(u64::MAX, Until::Due);
-            self.due.clear();
+            self.wait_for(request);
         }
         self.run(until_ns.max(self.now_ns), Until::Then);
         self.rest();
@@ -107,10 +105,15 @@ impl<D: BlockDevice> Array<D> {
     /// Makes what was written durable, and lets time pass until no drive has anything to do.
     pub fn make_durable(&mut self) {
         let flush = Request { tag: TAG, verb: Verb::Flush, fua: false, offset_bytes: 0, bytes: 0 };
-        self.submit(self.now_ns, flush);
+        self.wait_for(flush);
+        self.rest();
+    }
+
+    /// Asks for something, and lets time pass until its answer.
+    fn wait_for(&mut self, request: Request) {
+        self.submit(self.now_ns, request);
         self.run(u64::MAX, Until::Due);
         self.due.clear();
-        self.rest();
     }
 
     /// Lets time pass until no drive has anything to do.

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::plain::{covered_once, Plain};
+use crate::plain::{ask, covered_once, request, Plain};
 use array::md::{Array, Options};
 use array::{Ended, Layout};
 use drive::faults::{Faulty, LatentSectors, Schedule, Stall};
-use drive::{BlockDevice, Completion, Request, Status, Verb};
+use drive::{BlockDevice, Request, Status, Verb};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -27,19 +27,6 @@ fn plain_members(options: &Options) -> Vec<Plain> {
 fn array(options: Options) -> Array<Plain> {
     let members = plain_members(&options);
     Array::new(options, members, 0).unwrap()
-}
-
-fn request(tag: u32, verb: Verb, offset_bytes: u64, bytes: u64) -> Request {
-    Request { tag, verb, fua: false, offset_bytes, bytes }
-}
-
-/// One request alone until its answer.
-fn ask<D: BlockDevice>(array: &mut Array<D>, verb: Verb, offset_bytes: u64, bytes: u64) -> Completion {
-    let mut done = Vec::new();
-    array.submit(array.now_ns(), request(0, verb, offset_bytes, bytes));
-    array.advance_to_completion(u64::MAX, &mut done);
-    assert_eq!(done.len(), 1);
-    done[0]
 }
 
 /// A superblock that says how far a recovery is must not be there before what it tells of.

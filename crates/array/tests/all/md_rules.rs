@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::plain::Plain;
+use crate::plain::{ask, request, Plain};
 use array::md::{Array, Options};
 use array::Layout;
 use drive::faults::{Faulty, LatentSectors, Schedule, Stall};
-use drive::{BlockDevice, Completion, Request, Status, Verb};
+use drive::{BlockDevice, Status, Verb};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -22,19 +22,6 @@ fn options(layout: Layout, width: usize, data_mib: u64) -> Options {
 fn array(options: Options) -> Array<Plain> {
     let members = vec![Plain::new(options.member_bytes); options.width];
     Array::new(options, members, 0).unwrap()
-}
-
-fn request(tag: u32, verb: Verb, offset_bytes: u64, bytes: u64) -> Request {
-    Request { tag, verb, fua: false, offset_bytes, bytes }
-}
-
-/// One request alone until its answer.
-fn ask<D: BlockDevice>(array: &mut Array<D>, verb: Verb, offset_bytes: u64, bytes: u64) -> Completion {
-    let mut done = Vec::new();
-    array.submit(array.now_ns(), request(0, verb, offset_bytes, bytes));
-    array.advance_to_completion(u64::MAX, &mut done);
-    assert_eq!(done.len(), 1, "it is answered");
-    done[0]
 }
 
 /// How far the time is when a rebuild is looked at does not say how long it took.

@@ -18,7 +18,7 @@ pub(super) fn rebuild(order: &Order, told: &mut Told) -> Result<Report, RebuildE
     let users = order.job_file()?.map(|file| (file, drives.clone()));
     let mut array = order.array_of(drives, began_ns)?;
     let used = order.options.used_bytes();
-    if users.is_some() && order.options.journal_at_bytes.is_some() {
+    if users.is_some() && order.is_mounted() {
         // Whoever starts them makes something durable first.
         array.was_written();
     }

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from shakedown.analysis.triage.episode import Episode
 from shakedown.analysis.triage.sign import What
-from shakedown.units import NS_PER_S, format_duration
+from shakedown.units import NS_PER_S, format_duration, often
 
 Kind = Literal[
     "shingled-stall", "shingled-refusal", "command-timeout", "link", "unreadable-sectors", "failing", "drive-gone",
@@ -200,7 +200,7 @@ def _sectors(episode: Episode) -> str:
 
 def _link(episode: Episode) -> _Cause:
     errors = episode.counts["bus-error"] + episode.counts["link-dropped"]
-    times = "once" if errors == 1 else f"{errors} times"
+    times = often(errors)
     is_worn = errors >= WORN_LINK_ERRORS or episode.counts["speed-limited"]
     slowed = "; the link was slowed down" if episode.counts["speed-limited"] else ""
     if episode.drive.is_nvme:
@@ -219,7 +219,7 @@ def _link(episode: Episode) -> _Cause:
 def _uncorrected(episode: Episode) -> _Cause:
     fatal = episode.counts["pcie-fatal"]
     errors = episode.counts["pcie-error"] + fatal
-    times = "once" if errors == 1 else f"{errors} times"
+    times = often(errors)
     whose = "the adapter, and with it of all drives behind it" if episode.drive.is_adapter else "the drive"
     text = f"PCI Express lost requests of {whose}, and could not correct that ({times}): slot, power or controller."
     return "link", "unsafe" if fatal or errors >= WORN_LINK_ERRORS else "unclear", text
@@ -227,7 +227,7 @@ def _uncorrected(episode: Episode) -> _Cause:
 
 def _corrected(episode: Episode) -> _Cause:
     count = episode.counts["pcie-corrected"]
-    times = "once" if count == 1 else f"{count} times"
+    times = often(count)
     text = (
         f"PCI Express noticed what was damaged on its way, and sent it again by itself ({times}): nothing was lost."
         " Where it goes on, it is the slot, a riser, or the power saving of the link (ASPM)."

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use array::md::Array;
 use drive::{BlockDevice, Completion, Request, Status, Verb};
 
 const LATENCY_NS: u64 = 100_000;
@@ -67,6 +68,19 @@ impl Plain {
     fn ranges(&self, verb: Verb) -> Vec<Range<u64>> {
         self.asked.iter().filter(|(asked, _)| *asked == verb).map(|(_, range)| range.clone()).collect()
     }
+}
+
+pub fn request(tag: u32, verb: Verb, offset_bytes: u64, bytes: u64) -> Request {
+    Request { tag, verb, fua: false, offset_bytes, bytes }
+}
+
+/// One request alone until its answer.
+pub fn ask<D: BlockDevice>(array: &mut Array<D>, verb: Verb, offset_bytes: u64, bytes: u64) -> Completion {
+    let mut done = Vec::new();
+    array.submit(array.now_ns(), request(0, verb, offset_bytes, bytes));
+    array.advance_to_completion(u64::MAX, &mut done);
+    assert_eq!(done.len(), 1, "it is answered");
+    done[0]
 }
 
 /// Every byte of `whole` lies in exactly one range, and no other byte in any.

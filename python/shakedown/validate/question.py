@@ -112,6 +112,40 @@ class RebuildQuestion(_Published):
         return (self.rebuild,) if self.over is None else (self.rebuild, self.over)
 
 
+class Series(Rebuild):
+    """Rebuilds alike but for a number, one for each of ``each``: ``{}`` in the name and the settings stands for it.
+
+    ``rows`` (``R001-R004``) are the rows that they answer, in that order.
+    """
+
+    rows: str
+    each: Annotated[tuple[int, ...], Field(strict=False)]
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if (rows := len(_between(self.rows))) != (each := len(self.each)):
+            raise ValueError(f"{self.rows}: {rows} rows for {each} rebuilds")
+        return self
+
+    def rebuilds(self) -> list[Rebuild]:
+        """One for each number."""
+        common = self.model_dump(include=set(Rebuild.model_fields))
+        return [
+            Rebuild.model_validate(common | {"name": self.name.format(one), "settings": self._settings(one)})
+            for one in self.each
+        ]
+
+    def questions(self) -> list[RebuildQuestion]:
+        """How long each of them takes."""
+        return [
+            RebuildQuestion(row=row, rebuild=self.name.format(one))
+            for row, one in zip(_between(self.rows), self.each, strict=True)
+        ]
+
+    def _settings(self, one: int) -> list[str]:
+        return [setting.format(one) for setting in self.settings]
+
+
 class Unanswered(_Table):
     """Rows that no modelled drive or array answers, and why."""
 
@@ -180,6 +214,9 @@ def read_questions(*paths: Path) -> Questions:
     for table in tables:
         for key, value in table.items():
             together[key] = [*together.get(key, []), *value] if isinstance(value, list) else value
+    for series in [Series.model_validate(table) for table in together.pop("series", [])]:
+        together["rebuilds"] = [*together.get("rebuilds", []), *series.rebuilds()]
+        together["rebuild_questions"] = [*together.get("rebuild_questions", []), *series.questions()]
     return Questions.model_validate(together)
 
 

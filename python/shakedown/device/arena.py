@@ -81,6 +81,8 @@ class DeviceArena:
         sections = self._admit(job, step)
         write = _writes(sections)
         with ExitStack() as belongings:
+            # The first that is entered is the last that is left: fio has ended by then.
+            belongings.callback(self._rest_from_now)
             lease = belongings.enter_context(self._medium.lend(write=write))
             folder = new_folder(self._raw, step)
             text = self._job_text(sections, lease)
@@ -144,6 +146,9 @@ class DeviceArena:
         """Leave the target alone from its last request to the next, as far as that can come so soon."""
         self._rests_until_ns += duration_ns
         time.sleep(max(self._rests_until_ns - time.time_ns() - (self._starting_ns or 0), 0) / NS_PER_S)
+
+    def _rest_from_now(self) -> None:
+        self._rests_until_ns = time.time_ns()
 
     def close(self, *, finished: bool = True) -> None:
         """Remove what was made for this run only, once that has ``finished``."""

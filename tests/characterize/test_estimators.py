@@ -16,7 +16,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.fill import Limits, ebb_ms, stalls_in
 from shakedown.fit.place import scattered
 from shakedown.fit.streams import Streams
-from shakedown.fit.trace import Log, Trace
+from shakedown.fit.trace import Log, Trace, Uninterrupted
 from shakedown.fit.tracks import Tracks, agrees, share_skews
 
 
@@ -153,7 +153,7 @@ def test_a_journal_is_no_stall() -> None:
     assert not len(stalls_in(log.cycle_ms, Limits(6.0, found.ms)))
 
 
-class _Memory:
+class _Memory(Uninterrupted):
     """A bench whose writes are taken at once up to so many in each burst."""
 
     capacity_bytes = 1 << 40
@@ -503,7 +503,7 @@ def test_a_memory_is_full_where_waits_begin_to_follow_each_other_and_not_where_a
     assert until_full(never, 1.53) is None
 
 
-class _Late:
+class _Late(Uninterrupted):
     """Keeps some ranges that were read; now and then its host is late."""
 
     capacity_bytes = 1 << 40

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import bands, parking
-from shakedown.fit.trace import Log, Trace
+from shakedown.fit.trace import Log, Trace, Uninterrupted
 
 TURN_MS = 11.1
 SLOW_MS = 56.0
@@ -14,7 +14,7 @@ _CLEANS_AFTER_MS = 1400.0
 _MOST_PLAYED = 500
 
 
-class Drive:
+class Drive(Uninterrupted):
     """Reads take a seek and some angle. It cleans in silence, for so long in all, and parks its heads."""
 
     capacity_bytes = 1 << 40

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import tracks
-from shakedown.fit.trace import Log, Trace
+from shakedown.fit.trace import Log, Trace, Uninterrupted
 
 _TURN_MS = 8.0
 _TRACK_BYTES = 1 << 20
@@ -58,7 +58,7 @@ def test_a_skew_in_two_parts_is_one_track_s_end() -> None:
     assert found.track_bytes.value == pytest.approx(_TRACK_BYTES, rel=0.005)
 
 
-class _Remembers:
+class _Remembers(Uninterrupted):
     """A drive whose memory answers all but the first read of as few tracks as it has segments."""
 
     capacity_bytes = 1 << 40
@@ -89,7 +89,7 @@ def test_where_memory_answers_more_tracks_are_read() -> None:
     assert bench.asked == [8 * 12, 24 * 12]
 
 
-class _Changes:
+class _Changes(Uninterrupted):
     """A drive, or a host, that shows tracks of another size each time."""
 
     capacity_bytes = 1 << 40

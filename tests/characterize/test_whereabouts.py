@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from shakedown.fit import rotation
-from shakedown.fit.trace import READ, Ints, Log, Trace
+from shakedown.fit.trace import READ, Ints, Log, Trace, Uninterrupted
 from shakedown.fit.whereabouts import Sight, Watch, middle_look
 
 _TURN_MS = 10.0
 
 
-class _Busy:
+class _Busy(Uninterrupted):
     """A drive whose blocks lie at angles by their offsets; a share of all answers comes late by any part of a turn."""
 
     capacity_bytes = 8_000_000_000

@@ -9,8 +9,12 @@ import numpy as np
 import polars as pl
 
 from shakedown.errors import UsageError
-from shakedown.fit.trace import FLUSH, Log, Trace
+from shakedown.fit.trace import FLUSH, Bench, Found, Log, Trace, Uninterrupted
 from shakedown.target.arena import Arena
+
+
+class _CutOffError(Exception):
+    """What is played in one go was interrupted, so what is there of it tells nothing."""
 
 
 class ArenaBench:
@@ -22,6 +26,8 @@ class ArenaBench:
         self._folder = folder
         self._number = 0
         self._rest_ns = 0
+        self._goes_on = any(folder.glob("*.parquet"))
+        self._one_go = False
         self.capacity_bytes = capacity_bytes
 
     def holds_next(self) -> bool:
@@ -37,6 +43,10 @@ class ArenaBench:
             self._rest_ns = 0
             return log
         arena = self._arena()
+        # What was played last before an interruption may have been cut off, and is not there.
+        went_on, self._goes_on = self._goes_on, False
+        if went_on and self._one_go:
+            raise _CutOffError
         if self._rest_ns:
             arena.idle(self._rest_ns)
             self._rest_ns = 0
@@ -51,8 +61,31 @@ class ArenaBench:
         """Leave the target alone before what is played next, unless that has been measured before."""
         self._rest_ns += duration_ns
 
+    def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
+        """If it was interrupted, forget what is there of it and begin it anew."""
+        if self._one_go:
+            return course()
+        number, rest_ns = self._number, self._rest_ns
+        self._one_go = True
+        try:
+            return course()
+        except _CutOffError:
+            self._forget_after(number)
+            if undo is not None:
+                undo(PlainBench(self._arena(), self.capacity_bytes))
+            self._rest_ns = rest_ns
+            return course()
+        finally:
+            self._one_go = False
 
-class PlainBench:
+    def _forget_after(self, number: int) -> None:
+        for file in self._folder.glob("*.parquet"):
+            if int(file.name.partition("-")[0]) > number:
+                file.unlink()
+        self._number = number
+
+
+class PlainBench(Uninterrupted):
     """Implements ``Bench`` on an arena without keeping anything: for candidates of a twin."""
 
     def __init__(self, arena: Arena, capacity_bytes: int) -> None:

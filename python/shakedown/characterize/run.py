@@ -70,6 +70,8 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
         target = before.target if before is not None and before.complete else None
         target = target or arena().identity
         plan = _plan(order, target)
+        if target.kind == "model" and before is not None and not before.complete:
+            _forget(folder / LOGS_NAME)
         bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
         if target.kind == "model":
             facts = find(bench, tell, with_parking=order.with_parking)
@@ -94,6 +96,12 @@ def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> A
     return arena
 
 
+def _forget(logs: Path) -> None:
+    """Of a modelled drive, which is as new again: what was measured of it is made in seconds, and comes out the same."""
+    for log in logs.glob("*.parquet"):
+        log.unlink()
+
+
 def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record | None) -> None:
     """Say what will be done, if it may be; what is refused leaves no folder behind."""
     plan = _plan(order, arena.identity)
@@ -103,7 +111,7 @@ def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record 
         make_folder(place)
     for line in plan.lines():
         tell(line)
-    if before is not None:
+    if before is not None and arena.identity.kind != "model":
         tell("all of that is said of a course from its beginning: what the folder holds is not measured again")
     Record(order, arena.identity).keep(folder)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.grid import fitted
 from shakedown.fit.place import aligned, apart, rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch, middle_angle
 
 _COARSE_BYTES: Final = 8 << 20
@@ -92,6 +92,7 @@ class Homecoming:
         return _likeliest(self.against)
 
 
+@in_one_go
 def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
 
@@ -197,6 +198,7 @@ def _finer(found: Bands) -> int:
     return max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
 
 
+@in_one_go
 def watch_home(
     bench: Bench,
     name: str,

@@ -10,7 +10,7 @@ import numpy as np
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 48
@@ -128,6 +128,7 @@ class _Rest:
     """Which share of what was written lay in the log when it began."""
 
 
+@in_one_go
 def _cleaned(
     bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press, count: int, *, whole: bool = False
 ) -> _Rest:

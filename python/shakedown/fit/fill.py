@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,8 +94,26 @@ def fill(
     ``known`` is the journal, which takes long now and then though there is room; None: find it in the first writes,
     each of which has to be durable then.
     """
+    plan = _Regions.of(order.region_bytes, most, bench.capacity_bytes - order.first)
+    begun = [0]
+
+    def course() -> Fill:
+        return _filled(bench, name, order, plan, flush_every, known, begun.append)
+
+    return bench.in_one_go(course, lambda plain: _tidy(plain, name, order, plan.end(begun[-1])))
+
+
+def _filled(
+    bench: Bench,
+    name: str,
+    order: Order,
+    plan: _Regions,
+    flush_every: int,
+    known: Journal | None,
+    begins: Callable[[int], None],
+) -> Fill:
+    """``begins`` hears up to which write the next trace goes."""
     first = order.first
-    plan = _Regions.of(order.region_bytes, most, bench.capacity_bytes - first)
     cycles: list[Floats] = []
     limits: Limits | None = None
     done, stalls = 0, np.zeros(0, int)
@@ -105,15 +124,14 @@ def fill(
         # Not much more than needed: after the collapse every write takes long.
         chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done) // group * group
         offsets = first + plan.places(done, chunk)
+        begins(done + chunk)
         log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
         cycle = log.cycle_ms.reshape(-1, group).sum(axis=1)
         cycles.append(cycle)
         limits = limits or Limits.of(cycle, known or journal(log), gathered=not flush_every)
         done += chunk
         stalls = stalls_in(np.concatenate(cycles), limits)
-    if order.rewritten:
-        rewrite(bench, f"{name}-rewrite", first, plan.end(done))
-    bench.idle(order.settle_ns)
+    _tidy(bench, name, order, plan.end(done))
     all_cycles = np.concatenate(cycles)
     before = all_cycles[: stalls[0] if len(stalls) else done]
     pace = None if flush_every else pace_of(before)
@@ -123,6 +141,12 @@ def fill(
     longer = stalls[all_cycles[stalls] > limits.stall_ms] if limits else stalls
     surely = int(longer[0] if len(longer) else stalls[0]) * group
     return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls), surely)
+
+
+def _tidy(bench: Bench, name: str, order: Order, written_bytes: int) -> None:
+    if order.rewritten:
+        rewrite(bench, f"{name}-rewrite", order.first, written_bytes)
+    bench.idle(order.settle_ns)
 
 
 def ebb_ms(cycle_ms: Floats) -> float | None:

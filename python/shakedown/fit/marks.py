@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler
 from shakedown.fit.place import aligned
-from shakedown.fit.trace import BLOCK_BYTES, Floats, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Floats, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch
 
 _STEPS: Final = 40
@@ -83,6 +83,7 @@ def _begin(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, na
     return _watch(filler, sight, name, steps.count)
 
 
+@in_one_go
 def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, steps: _Steps) -> Estimate | None:
     watch = _begin(filler, sight, length_bytes, rest_ms, "high-mark", steps)
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
@@ -100,6 +101,7 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, ste
     return None
 
 
+@in_one_go
 def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
     """How full, as a share of these bytes, the drive leaves a log that is nearly so full; None: it cleans nothing."""
     filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))

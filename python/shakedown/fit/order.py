@@ -13,7 +13,7 @@ import numpy as np
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.marks import moved, twice
 from shakedown.fit.place import rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 12
@@ -29,6 +29,7 @@ _CLEARLY: Final = 0.4
 _NEARLY_ALL: Final = 0.8
 
 
+@in_one_go
 def most_dirty_first(
     bench: Bench, bands: Bands, sight: Sight, rest_ms: float, band_ms: float, press: Press = NO_PRESS
 ) -> bool | None:

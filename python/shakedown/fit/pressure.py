@@ -7,6 +7,7 @@ low mark: a log is filled such that only one band has to be cleaned for that, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +19,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
 from shakedown.fit.marks import low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
-from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Found, Ints, Log, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, reference_places
 
 _MOST_MARKS: Final = 96
@@ -160,6 +161,10 @@ class Emptied:
             _empty(self.filler, self.high)
         self.bench.idle(duration_ns)
 
+    def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
+        """As the bench does."""
+        return self.bench.in_one_go(course, undo)
+
 
 @dataclass(frozen=True)
 class Drained:
@@ -170,12 +175,18 @@ class Drained:
     full: Full
 
     @property
+    def bench(self) -> Bench:
+        """What is drained."""
+        return self.filler.bench
+
+    @property
     def room_writes(self) -> int:
         """How many small ones there is room for behind what is drained."""
         filler_bytes = self.filler.layout.space_bytes(self.filler.size)
         room = self.full.low.low - (_MARGIN + _BEYOND - 1) * self.full.high.value - 3 * filler_bytes
         return max(int(room / self.filler.layout.space_bytes(BLOCK_BYTES)), 0)
 
+    @in_one_go
     def came(self, first: Ints, guards: Ints, watched: Ints) -> NDArray[np.bool_]:
         """Which of the watched blocks come home when the log is drained of ``first``.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from functools import update_wrapper
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,9 @@ BLOCK_BYTES: Final = 4096
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+Found = TypeVar("Found")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,32 @@ class Bench(Protocol):
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone for about so long."""
         ...
+
+    def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
+        """What ``course`` finds, with nothing of it played before an interruption and the rest after that.
+
+        In the meantime a drive rests, and cleans. So a course that goes by what it has written begins anew then, behind
+        ``undo``, unless it begins by leaving nothing in the cache itself.
+        """
+        ...
+
+
+class Uninterrupted:
+    """What a bench is that keeps nothing, so that nobody can go on with what it has begun."""
+
+    def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:  # noqa: ARG002
+        """Just that."""
+        return course()
+
+
+def in_one_go(course: Callable[Concatenate[Any, P], Found]) -> Callable[Concatenate[Any, P], Found]:
+    """A course of a bench, or of what has one, that begins anew where it was interrupted."""
+
+    def whole(on: Any, /, *args: P.args, **kwargs: P.kwargs) -> Found:
+        bench: Bench = getattr(on, "bench", on)
+        return bench.in_one_go(lambda: course(on, *args, **kwargs))
+
+    return update_wrapper(whole, course)
 
 
 def _alike(verb: int, offsets: Ints, length: int, depth: int) -> Trace:

@@ -1,0 +1,74 @@
+"""A course that was interrupted, gone on with on the same drive, which has had a rest meanwhile."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shakedown.characterize.bench import ArenaBench
+from shakedown.fit.facts import Facts, find
+from shakedown.fit.trace import BLOCK_BYTES, Log, Trace
+from shakedown.target.model import ModelArena
+
+HOUR_NS = 3600 * 10**9
+
+
+class _GoneError(Exception):
+    pass
+
+
+class _Cut:
+    """An arena in which half of some traces is played, and then their reader is gone."""
+
+    def __init__(self, arena: ModelArena, at: list[str]) -> None:
+        self._arena = arena
+        self.at = at
+
+    def replay(self, name: str, trace: Trace) -> Log:
+        if self.at and name.startswith(self.at[0]):
+            self.at.pop(0)
+            half = len(trace) // 2
+            part = replace(trace, verbs=trace.verbs[:half], offsets=trace.offsets[:half], lengths=trace.lengths[:half])
+            self._arena.replay(name, part)
+            raise _GoneError
+        return self._arena.replay(name, trace)
+
+    def idle(self, duration_ns: int) -> None:
+        self._arena.idle(duration_ns)
+
+
+def course(profile: str, folder: Path, at: list[str]) -> Facts:
+    folder.mkdir()
+    arena = ModelArena(f"model:{profile}", seed=1)
+    cut = _Cut(arena, at)
+    while True:
+        try:
+            bench = ArenaBench(lambda: cut, folder, arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES)  # type: ignore[arg-type,return-value]
+            return find(bench, lambda _: None, with_parking=False)
+        except _GoneError:
+            arena.idle(HOUR_NS)
+
+
+@pytest.mark.parametrize(
+    ("profile", "at"),
+    [
+        # Aggressive: what the rest has cleaned has room again.
+        ("wd40efax", ["fill-single-23"]),
+        # Lazy: in the rest it goes down to its low mark.
+        ("skylight-2", ["rest-probe", "low-mark-last", "fill-small-30"]),
+    ],
+)
+def test_what_was_interrupted_comes_out_as_if_it_had_not_been(profile: str, at: list[str], tmp_path: Path) -> None:
+    whole = course(profile, tmp_path / "whole", [])
+    again = course(profile, tmp_path / "again", at)
+    assert not at, "it was never interrupted"
+    assert whole.cache
+    assert again.cache
+    assert whole.cache.rest_ms
+    assert again.cache.rest_ms
+    assert again.cache.rest_ms.value == pytest.approx(whole.cache.rest_ms.value, rel=0.02)
+    assert again.cache.marks == whole.cache.marks
+    for before, since in ((whole.cache.single, again.cache.single), (whole.cache.small, again.cache.small)):
+        assert (before is None) == (since is None)
+        if before and since and before.writes:
+            assert since.writes == pytest.approx(before.writes, rel=0.001)

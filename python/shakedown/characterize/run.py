@@ -97,7 +97,7 @@ def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> A
 
 
 def _forget(logs: Path) -> None:
-    """Of a modelled drive, which is as new again: what was measured of it is made in seconds, and comes out the same."""
+    """Of a modelled drive, which is as new again: all that was measured comes out the same, in seconds."""
     for log in logs.glob("*.parquet"):
         log.unlink()
 

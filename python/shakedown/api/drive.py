@@ -45,6 +45,9 @@ _MOST_INTERVALS: Final = 5_000_000
 _LONGEST_BYTES: Final = 65_536 * 512
 """What a command of ATA can name."""
 
+_LATEST_NS: Final = 2**62
+"""In 146 years: no clock that stood there runs over in what is run from then on."""
+
 
 class Options(TypedDict, total=False):
     """What else a drive may be made with: see ``Drive``."""
@@ -225,7 +228,8 @@ class Drive:
         Ctrl-C ends it at once, at the time that ``now_ns`` then tells. Raises UsageError.
         """
         try:
-            self._machine.idle(whole_number("duration", _duration_ns("duration", duration), 0, MOST - self.now_ns))
+            most_ns = max(_LATEST_NS - self.now_ns, 0)
+            self._machine.idle(whole_number("duration", _duration_ns("duration", duration), 0, most_ns))
         except RuntimeError as error:
             raise _busy() from error
 

@@ -595,13 +595,3 @@ def test_the_front_door_opens_when_asked_and_not_before() -> None:
         assert name in dir(shakedown)
     with pytest.raises(AttributeError, match="nothing_of_ours"):
         shakedown.nothing_of_ours  # noqa: B018
-
-
-def test_a_clock_that_is_as_late_as_it_may_be_does_not_run_over() -> None:
-    late = Drive.load("wd40efrx", seed=1)
-    with pytest.raises(UsageError, match="a whole number from 0 to 4611686018427387904"):
-        late.idle(2**62 + 1)
-    late.idle(2**62)
-    rows = late.run("rw=randwrite\nbs=4k\nnumber_ios=10")
-    assert (rows["completed_ns"] > rows["submitted_ns"]).all()
-    late.idle(0)

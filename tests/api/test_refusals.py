@@ -98,3 +98,15 @@ def test_an_empty_job_is_called_that(job: str) -> None:
     with pytest.raises(UsageError, match=r"^the job is empty: .*\[global\]") as refusal:
         drive.run(job)
     assert "`rw=randread`" in str(refusal.value.hint)
+
+
+@pytest.mark.parametrize("size", ["512kiB", "10MiB", "4KB", "1gb"])
+def test_sizes_that_fio_would_misread_are_refused_as_in_protocols(size: str) -> None:
+    drive = shakedown.Drive.load("wd40efax", seed=1, scale_divisor=1000)
+    job = f"description=of 4KiB\n# 4KiB\nrw=write\nbs={size}\nnumber_ios=1"
+    with pytest.raises(UsageError, match=rf"\[job\] bs={size}: fio swaps the meanings") as refusal:
+        drive.run(job)
+    bare = size.rstrip("iB").rstrip("b")
+    assert f"write `{bare}`" in refusal.value.hint
+    with pytest.raises(UsageError, match=rf"\[users\] size={size}: fio swaps the meanings"):
+        shakedown.rebuild("raid1", RED, width=2, scale_divisor=4000, load=f"[users]\nrw=read\nsize={size}")

@@ -20,6 +20,7 @@ from shakedown.target.model import job_refusal
 from shakedown.target.modelled import hint_of, largest_divisor, left_by_scale
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.toml import FAULTS_HINT
+from shakedown.tools.fio.job import refuse_swapped_sizes
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
 from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns
 
@@ -180,10 +181,9 @@ class Drive:
         docs/fio-options.md.
         """
         logged, interval_ns = interval is None, _interval_ns(interval)
+        refuse_swapped_sizes(_text("the job", job))
         try:
-            load = self._machine.start(
-                _text("the job", job), interval_ns, self._seed + self._loads, log_requests=logged
-            )
+            load = self._machine.start(job, interval_ns, self._seed + self._loads, log_requests=logged)
         except _core.JobError as error:
             raise job_refusal(error) from error
         except RuntimeError as error:

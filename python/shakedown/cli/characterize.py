@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
@@ -23,6 +24,7 @@ from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
+from shakedown.data import profile_path
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
 from shakedown.result.atomic import replace_file
@@ -84,7 +86,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     """
     order, folder, before = _order(target, options)
     if options.output is not None:  # before hours have passed
-        refuse_other_file(options.output, _is_profile, "a profile", "give `-o` another name for the profile to write")
+        _refuse_output(options.output, order.target)
     consent = Consent(options.destroy_data_on, options.allow_signature)
     teller = _Teller(quiet=options.quiet)
     try:
@@ -117,6 +119,28 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         print(f"error: what was found makes no twin: {outcome.refusal}", file=sys.stderr)
         print(f"hint: all of it is in {twin}; mend or complete it by what you know of the drive", file=sys.stderr)
     return status
+
+
+_ANOTHER_NAME: Final = "give `-o` another name for the profile to write"
+
+
+def _refuse_output(output: Path, target: str) -> None:
+    """Raise UsageError for what the twin may not replace: another file than a profile, and the one that is measured."""
+    refuse_other_file(output, _is_profile, "a profile", _ANOTHER_NAME)
+    if _is_own_file(output, target):
+        raise UsageError(
+            f"`{output}` is the profile of {target}, which is measured: its twin does not replace it",
+            hint=_ANOTHER_NAME,
+        )
+
+
+def _is_own_file(path: Path, target: str) -> bool:
+    """Whether it is the target's own, under whatever name. Of a course that goes on the target may be gone."""
+    if not target.startswith("model:"):
+        return False
+    with suppress(UsageError, OSError):
+        return path.samefile(profile_path(target.removeprefix("model:")))
+    return False
 
 
 def _is_profile(head: bytes) -> bool:

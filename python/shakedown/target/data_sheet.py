@@ -61,7 +61,7 @@ class DataSheet:
     name: str
     title: str
     capacity_bytes: int
-    rpm: int
+    rpm: float
     outer_bytes_per_s: int | None
     source: str
     rate_source: str

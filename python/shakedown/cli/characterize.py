@@ -24,6 +24,7 @@ from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
+from shakedown.cli.whole import WHOLE, check_seed
 from shakedown.data import profile_path
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
@@ -54,7 +55,7 @@ class CharacterizeOptions:
             "it may show no end of cleaning to protocols that look for it; also with --resume",
         ),
     ] = False
-    seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
+    seed: Annotated[int, WHOLE, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Scale = "1"
     size: Annotated[str | None, Parameter(help="of the file that is made: 10GiB")] = None
     destroy_data_on: DestroyDataOn = ()
@@ -177,7 +178,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
     order = Order(
         target=target,
         name=f"{name}-twin",
-        seed=options.seed,
+        seed=check_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         with_parking=not options.without_parking,
         size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),

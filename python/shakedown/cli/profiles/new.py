@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_no_folder
+from shakedown.cli.whole import WHOLE
 from shakedown.errors import UsageError
 from shakedown.report.plain_text import wrap
 from shakedown.result.atomic import replace_file
@@ -45,7 +46,7 @@ class SheetOptions:
     ] = None
     cache: Annotated[str | None, Parameter(show_default=False, help="its buffer: 256MiB")] = None
     seek: Annotated[str | None, Parameter(show_default=False, help="average seek: 8.5ms")] = None
-    heads: Annotated[int | None, Parameter(show_default=False, help="surfaces, two a platter")] = None
+    heads: Annotated[int | None, WHOLE, Parameter(show_default=False, help="surfaces, two a platter")] = None
     like: Annotated[
         str | None,
         Parameter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from cli.test_contract import needs_core
 from serving import shakedown
 from shakedown.cli.profiles.new import SheetOptions, new
-from shakedown.data import list_profiles
+from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
 
 pytestmark = needs_core
@@ -185,3 +186,19 @@ def test_a_speed_with_a_fraction_is_kept_and_a_whole_one_stays_whole(tmp_path: P
         file = tmp_path / f"turns-{typed:.0f}.toml"
         new(file, options=SheetOptions(capacity="8TB", rpm=typed, outer_rate="210MB/s"))
         assert f"\nrpm = {{ value = {written}, " in file.read_text()
+
+
+def _sustains(text: str) -> str:
+    told = re.search(r"sustains (\d+) MB/s at the edge", text)
+    return told[1] if told else ""
+
+
+def test_the_rate_that_is_listed_is_the_one_that_the_file_tells(tmp_path: Path) -> None:
+    answer = shakedown("profiles", cwd=tmp_path)
+    listed = {line.split()[0]: line.split() for line in answer.stdout.splitlines() if line.strip()}
+    told = {name: _sustains(profile_path(name).read_text()) for name in list_profiles()}
+    assert sum(map(bool, told.values())) > 20
+    assert [name for name, rate in told.items() if rate and rate not in listed[name]] == []
+    words = ("profiles", "new", "mine.toml", "--capacity", "8TB", "--rpm", "7200", "--outer-rate", "253.5MB/s")
+    made = shakedown(*words, cwd=tmp_path)
+    assert f" {_sustains((tmp_path / 'mine.toml').read_text())} MB/s at the edge" in " ".join(made.stdout.split())

@@ -177,7 +177,5 @@ def _overruled(sheet: DataSheet) -> str:
     if typed is None or sheet.self_test_s is None:
         return ""
     if edge_of(sheet).bytes_per_s > typed:
-        return (
-            f" The self-test says so: in that time it reads faster than the {typed / 1e6:.0f} MB/s that were typed in."
-        )
-    return f" The {typed / 1e6:.0f} MB/s that were typed in count: the self-test is no faster."
+        return f" The self-test says so: in that time it reads faster than the {typed / 1e6:g} MB/s that were typed in."
+    return f" The {typed / 1e6:g} MB/s that were typed in count: the self-test is no faster."

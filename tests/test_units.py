@@ -16,6 +16,7 @@ from shakedown.units import (
     format_two_sizes,
     parse_bytes_of_a_second,
     parse_bytes_per_s,
+    parse_data_rate,
     parse_drive_bytes,
     parse_memory_bytes,
     parse_request_bytes,
@@ -170,6 +171,22 @@ def test_the_speed_of_a_link_as_shops_write_it_gets_that_as_a_hint(text: str, hi
     assert refused.value.hint == hint
     for meant in refused.value.hint.split("`")[1::2]:
         assert parse_bytes_per_s(meant) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "as_bytes", "as_bits"),
+    [
+        ("210Mb/s", "210MB/s", "26.25MB/s"),
+        ("210 mbit/s", "210MB/s", "26.25MB/s"),
+        ("9.6Mib/s", "9.6MiB/s", "1.2MiB/s"),
+        ("800b/s", "800B/s", "100B/s"),
+    ],
+)
+def test_bits_are_not_taken_for_bytes_of_data(text: str, as_bytes: str, as_bits: str) -> None:
+    with pytest.raises(UsageError, match=f"`{text}` is a rate of bits") as refused:
+        parse_data_rate(text)
+    assert refused.value.hint == f"did you mean `{as_bytes}`? as bits it would be `{as_bits}`"
+    assert parse_data_rate(as_bits) * 8 == pytest.approx(parse_data_rate(as_bytes), abs=8)
 
 
 def test_of_less_than_a_second_no_time_is_told_to_be_left() -> None:

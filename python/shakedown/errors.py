@@ -34,6 +34,14 @@ class ShakedownError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and sent to other processes as it is: the arguments of a subclass need not be what it holds."""
+        return _with_message, (type(self), *self.args), vars(self)
+
+
+def _with_message(kind: type[ShakedownError], *message: str) -> ShakedownError:
+    return kind.__new__(kind, *message)
+
 
 class UsageError(ShakedownError):
     """The command line, a profile, a protocol, a job or a run folder cannot be used as it stands."""

@@ -124,11 +124,18 @@ def _meant_of_a_link(text: str) -> str:
 
 
 def parse_data_rate(text: str) -> int:
-    """What was measured of data, like ``55MB/s`` or ``9.5MiB/s``, in bytes a second. Raises UsageError."""
+    """What was measured of data, like ``55MB/s`` or ``9.5MiB/s``, in bytes a second. Raises UsageError, as of bits."""
     example = "`55MB/s` or `52MiB/s`"
     size, slash, second = text.strip().partition("/")
     if not slash or second != "s":
         raise UsageError(f"`{text}` is not a rate of data", hint=f"write it like {example}")
+    if bits := re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGTkmgt]?)(i?)b(?:its?)?", size):
+        number, letter, binary = bits[1], bits[2].upper(), bits[3]
+        would_be = f"{number}{letter}{binary}B/s", f"{float(number) / 8:.12g}{letter}{binary}B/s"
+        raise UsageError(
+            f"`{text}` is a rate of bits: data is told in bytes",
+            hint="did you mean `{}`? as bits it would be `{}`".format(*would_be),
+        )
     return _quantity(size, _SIZE_UNITS, "rate of data", example)
 
 

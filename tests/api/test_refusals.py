@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import shakedown
+from shakedown.data import profile_path
 from shakedown.errors import UsageError
 
 RED = "model:wd40efrx"
@@ -98,3 +101,51 @@ def test_an_empty_job_is_called_that(job: str) -> None:
     with pytest.raises(UsageError, match=r"^the job is empty: .*\[global\]") as refusal:
         drive.run(job)
     assert "`rw=randread`" in str(refusal.value.hint)
+
+
+@pytest.mark.parametrize("size", ["512kiB", "10MiB", "4KB", "1gb"])
+def test_sizes_that_fio_would_misread_are_refused_as_in_protocols(size: str) -> None:
+    drive = shakedown.Drive.load("wd40efax", seed=1, scale_divisor=1000)
+    job = f"description=of 4KiB\n# 4KiB\nrw=write\nbs={size}\nnumber_ios=1"
+    with pytest.raises(UsageError, match=rf"\[job\] bs={size}: fio swaps the meanings") as refusal:
+        drive.run(job)
+    bare = size.rstrip("iB").rstrip("b")
+    assert f"write `{bare}`" in refusal.value.hint
+    with pytest.raises(UsageError, match=rf"\[users\] size={size}: fio swaps the meanings"):
+        shakedown.rebuild("raid1", RED, width=2, scale_divisor=4000, load=f"[users]\nrw=read\nsize={size}")
+
+
+def test_whole_numbers_may_be_numpy_s() -> None:
+    one, hundred, second_ns = np.int64(1), np.int32(100), np.int64(10**9)
+    drive = shakedown.Drive.load("wd40efrx", seed=one, scale_divisor=hundred, host_timeout=second_ns)
+    same = shakedown.Drive.load("wd40efrx", seed=1, scale_divisor=100, host_timeout="1s")
+    drive.idle(second_ns)
+    same.idle(10**9)
+    job = "rw=randread\nnumber_ios=3"
+    frame = drive.run(job)
+    assert frame.equals(same.run(job))
+    assert drive.run(job, interval=second_ns).height == same.run(job, interval="1s").height
+    assert drive.replay(frame, depth=np.uint8(2)).height == 3
+
+
+@pytest.mark.parametrize("seed", [True, np.True_, 1.0, np.float64(1.0), "1", None, np.int64(-1)])
+def test_what_is_no_whole_number_is_still_refused(seed: Any) -> None:
+    with pytest.raises(UsageError, match=r"seed is .*: it must be a whole number from 0"):
+        shakedown.Drive.load("wd40efrx", seed=seed)
+    if isinstance(seed, bool):
+        with pytest.raises(UsageError, match="seed is True: it must be a whole number from 0"):
+            shakedown.rebuild("raid1", RED, width=2, seed=seed, scale_divisor=4000)
+
+
+def test_members_may_be_paths_and_are_no_drives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.toml").write_text(profile_path("wd40efrx").read_text())
+    monkeypatch.chdir(tmp_path)
+    options: dict[str, Any] = {"width": 2, "scale_divisor": 4000}
+    by_name = shakedown.rebuild("raid1", RED, **options)
+    for mine in (Path("mine.toml"), tmp_path / "mine.toml"):
+        assert shakedown.rebuild("raid1", mine, replace_with=mine, **options).duration_ns == by_name.duration_ns
+    drive: Any = shakedown.Drive.load(RED, seed=1, scale_divisor=4000)
+    for name, given in (("members", [drive, drive]), ("members", drive), ("replace_with", drive)):
+        with pytest.raises(UsageError, match=rf"`{name}` is .*an array makes its drives itself") as refusal:
+            shakedown.rebuild("raid1", **{"members": RED, **options, name: given})
+        assert '`"model:wd40efrx"`' in refusal.value.hint

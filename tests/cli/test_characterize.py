@@ -64,6 +64,21 @@ def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], message: str, t
     assert "Traceback" not in answer.stderr
 
 
+@pytest.mark.parametrize("output", ["slim.toml", "./folder/../slim.toml", "link.toml", "hard.toml"])
+def test_the_profile_that_is_measured_is_not_replaced_by_its_twin(output: str, tmp_path: Path) -> None:
+    slim = tmp_path / "slim.toml"
+    slim.write_text(profile_path("wd40efrx").read_text())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.toml").symlink_to("slim.toml")
+    (tmp_path / "hard.toml").hardlink_to(slim)
+    answer = shakedown("characterize", "model:./slim.toml", "-o", output, "--without-parking", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert f"`{output.removeprefix('./')}` is the profile of model:./slim.toml, which is measured" in answer.stderr
+    assert "hint: give `-o` another name" in answer.stderr
+    assert slim.read_text() == profile_path("wd40efrx").read_text()
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize("name", list_profiles())
 def test_every_profile_of_ours_may_be_replaced(name: str) -> None:
     assert verb._is_profile(profile_path(name).read_bytes()[:4096])

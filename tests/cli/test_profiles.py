@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from cli.test_contract import needs_core
 from serving import shakedown
 from shakedown.cli.profiles.new import SheetOptions, new
-from shakedown.data import list_profiles
+from shakedown.data import list_profiles, profile_path
 from shakedown.errors import UsageError
 
 pytestmark = needs_core
@@ -74,7 +76,12 @@ def test_one_is_made_and_used(tmp_path: Path) -> None:
     [
         ({"capacity": "8"}, "did you mean `8TB`?"),
         ({"capacity": "0TB"}, "geometry.capacity_bytes"),
-        ({"rpm": 72}, "geometry.rpm"),
+        ({"rpm": 72}, "no hard drive turns 72 times a minute"),
+        ({"rpm": 0}, "no hard drive turns 0 times a minute"),
+        ({"rpm": nan}, "no hard drive turns nan times a minute"),
+        ({"rpm": inf}, "no hard drive turns inf times a minute"),
+        ({"heads": 65}, "geometry.heads"),
+        ({"heads": 10**20}, "too large for TOML"),
         ({"outer_rate": "210"}, "`210` is not a rate of data"),
         ({"outer_rate": "210GB/s"}, "no hard drive sustains `210GB/s`"),
         ({"outer_rate": "0MB/s"}, "no hard drive sustains `0MB/s`"),
@@ -172,3 +179,26 @@ def test_a_drive_can_be_asked_for_its_rate(tmp_path: Path) -> None:
         refused = shakedown("profiles", "new", "other.toml", *words[3:], *more, cwd=tmp_path)
         assert (refused.returncode, why in refused.stderr, "hint:" in refused.stderr) == (2, True, True)
         assert not (tmp_path / "other.toml").exists()
+
+
+def test_a_speed_with_a_fraction_is_kept_and_a_whole_one_stays_whole(tmp_path: Path) -> None:
+    for typed, written in ((5640.5, "5640.5"), (7200.0, "7200")):
+        file = tmp_path / f"turns-{typed:.0f}.toml"
+        new(file, options=SheetOptions(capacity="8TB", rpm=typed, outer_rate="210MB/s"))
+        assert f"\nrpm = {{ value = {written}, " in file.read_text()
+
+
+def _sustains(text: str) -> str:
+    told = re.search(r"sustains (\d+) MB/s at the edge", text)
+    return told[1] if told else ""
+
+
+def test_the_rate_that_is_listed_is_the_one_that_the_file_tells(tmp_path: Path) -> None:
+    answer = shakedown("profiles", cwd=tmp_path)
+    listed = {line.split()[0]: line.split() for line in answer.stdout.splitlines() if line.strip()}
+    told = {name: _sustains(profile_path(name).read_text()) for name in list_profiles()}
+    assert sum(map(bool, told.values())) > 20
+    assert [name for name, rate in told.items() if rate and rate not in listed[name]] == []
+    words = ("profiles", "new", "mine.toml", "--capacity", "8TB", "--rpm", "7200", "--outer-rate", "253.5MB/s")
+    made = shakedown(*words, cwd=tmp_path)
+    assert f" {_sustains((tmp_path / 'mine.toml').read_text())} MB/s at the edge" in " ".join(made.stdout.split())

@@ -200,3 +200,10 @@ def test_a_file_without_requests_is_refused_by_every_reader(tmp_path: Path, read
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="line 1: more than one column `bytes`"):
         read_csv(table(tmp_path, HEADER.replace("\n", ",bytes\n") + "0,write,4096,512,1024\n"))
+
+
+@pytest.mark.parametrize("reader", [read_blkparse, read_blktrace, read_csv, read_iolog, read_msr])
+def test_what_may_have_no_end_is_not_read(reader: Reader) -> None:
+    # As /dev/zero is, of which a reader without this would take all the memory.
+    with pytest.raises(UsageError, match="`/dev/null` is not a file"):
+        reader(Path("/dev/null"))

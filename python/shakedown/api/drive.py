@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
+from operator import index
 from pathlib import Path
-from typing import Any, Final, Self, TypedDict, Unpack
+from typing import Any, Final, Self, SupportsIndex, TypedDict, Unpack
 
 import polars as pl
 
@@ -20,6 +21,7 @@ from shakedown.target.model import job_refusal
 from shakedown.target.modelled import hint_of, largest_divisor, left_by_scale
 from shakedown.target.profile import read_profile, refuse_unknown_rows
 from shakedown.toml import FAULTS_HINT
+from shakedown.tools.fio.job import refuse_swapped_sizes
 from shakedown.trace.frame import MOST, TRACE_SCHEMA
 from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns
 
@@ -52,9 +54,9 @@ _LATEST_NS: Final = 2**62
 class Options(TypedDict, total=False):
     """What else a drive may be made with: see ``Drive``."""
 
-    scale_divisor: int
+    scale_divisor: SupportsIndex
     faults: str | Path | None
-    host_timeout: str | int
+    host_timeout: str | SupportsIndex
 
 
 class Drive:
@@ -68,10 +70,10 @@ class Drive:
         self,
         toml: str,
         *,
-        seed: int,
-        scale_divisor: int = 1,
+        seed: SupportsIndex,
+        scale_divisor: SupportsIndex = 1,
         faults: str | Path | None = None,
-        host_timeout: str | int = HOST_TIMEOUT,
+        host_timeout: str | SupportsIndex = HOST_TIMEOUT,
     ) -> None:
         """Make a drive from the text of a profile, its capacity and caches divided by ``scale_divisor``.
 
@@ -89,13 +91,14 @@ class Drive:
         refuse_unknown_rows(toml)
         self._toml = toml
         self._seed = whole_number("seed", seed, 0, MOST)
+        scale_divisor = whole_number("scale_divisor", scale_divisor, 1, 2**32 - 1)
         self._loads = 0
         self._failure: str | None = None
         try:
             self._machine = _core.Machine(
                 toml,
                 seed=self._seed,
-                scale_divisor=whole_number("scale_divisor", scale_divisor, 1, 2**32 - 1),
+                scale_divisor=scale_divisor,
                 faults_toml=None if faults is None else faults_text(faults),
                 host_timeout_ns=_host_timeout_ns(host_timeout),
             )
@@ -105,7 +108,7 @@ class Drive:
             raise UsageError(f"the faults cannot be: {error}", hint=FAULTS_HINT) from error
 
     @classmethod
-    def load(cls, name_or_path: str | Path, *, seed: int, **options: Unpack[Options]) -> Self:
+    def load(cls, name_or_path: str | Path, *, seed: SupportsIndex, **options: Unpack[Options]) -> Self:
         """A profile of ours by its name (``"wd40efax"``), or a file by its path (``"./mine.toml"``, or a ``Path``).
 
         ``"model:wd40efax"``, as the command line writes it, is the same.
@@ -114,14 +117,14 @@ class Drive:
         return cls(_read(name_or_path), seed=seed, **options)
 
     @classmethod
-    def from_toml(cls, text_or_path: str | Path, *, seed: int, **options: Unpack[Options]) -> Self:
+    def from_toml(cls, text_or_path: str | Path, *, seed: SupportsIndex, **options: Unpack[Options]) -> Self:
         """A profile as text, or as the path of a file. ``options`` are those of the class. Raises UsageError."""
         text = read_profile(text_or_path) if isinstance(text_or_path, Path) else text_or_path
         return cls(text, seed=seed, **options)
 
     @classmethod
     def build(
-        cls, name_or_path: str | Path, changes: Mapping[str, Any], *, seed: int, **options: Unpack[Options]
+        cls, name_or_path: str | Path, changes: Mapping[str, Any], *, seed: SupportsIndex, **options: Unpack[Options]
     ) -> Self:
         """A profile with other values: ``Drive.build("wd40efax", {"translation.cache.entries": 100_000}, seed=1)``.
 
@@ -173,7 +176,7 @@ class Drive:
         """The failed request that ended the last job before its time; None if none did."""
         return self._failure
 
-    def run(self, job: str, *, interval: str | int | None = None) -> pl.DataFrame:
+    def run(self, job: str, *, interval: str | SupportsIndex | None = None) -> pl.DataFrame:
         """Run a fio job to its end.
 
         Without ``interval`` one row a request (``REQUEST_SCHEMA``, 44 bytes each, 50 million at most); with one
@@ -183,10 +186,9 @@ class Drive:
         docs/fio-options.md.
         """
         logged, interval_ns = interval is None, _interval_ns(interval)
+        refuse_swapped_sizes(_text("the job", job))
         try:
-            load = self._machine.start(
-                _text("the job", job), interval_ns, self._seed + self._loads, log_requests=logged
-            )
+            load = self._machine.start(job, interval_ns, self._seed + self._loads, log_requests=logged)
         except _core.JobError as error:
             raise job_refusal(error) from error
         except RuntimeError as error:
@@ -194,7 +196,12 @@ class Drive:
         return self._play(load, logged)
 
     def replay(
-        self, trace: Any, *, speed: float = 1.0, depth: int | None = None, interval: str | int | None = None
+        self,
+        trace: Any,
+        *,
+        speed: float = 1.0,
+        depth: SupportsIndex | None = None,
+        interval: str | SupportsIndex | None = None,
     ) -> pl.DataFrame:
         """Make the requests of a trace again, from now on, and wait for their answers.
 
@@ -210,6 +217,7 @@ class Drive:
                 "a replay has a `speed` or a `depth`: with a depth no request waits for its time",
                 hint="leave one of them out",
             )
+        depth = None if depth is None else whole_number("depth", depth, 1, 2**32 - 1)
         frame = _frame(trace)
         if logged and frame.height > _MOST_REQUESTS:
             raise _too_many()
@@ -222,7 +230,7 @@ class Drive:
             raise _busy() from error
         return self._play(load, logged)
 
-    def idle(self, duration: str | int) -> None:
+    def idle(self, duration: str | SupportsIndex) -> None:
         """Leave the drive alone for so long: ``"10min"``, or nanoseconds.
 
         Ctrl-C ends it at once, at the time that ``now_ns`` then tells. Raises UsageError.
@@ -312,7 +320,6 @@ def _refuse_fractions(trace: pl.DataFrame) -> None:
 
 def _check_pace(frame: pl.DataFrame, speed: float, depth: int | None, left_ns: int) -> None:
     if depth is not None:
-        whole_number("depth", depth, 1, 2**32 - 1)
         return
     if not (isinstance(speed, Real) and speed > 0 and isfinite(speed)):
         raise UsageError(f"speed is {speed}: it must be a number above 0", hint="2 makes requests twice as fast")
@@ -330,7 +337,7 @@ def _columns(frame: pl.DataFrame) -> tuple[bytes, bytes, bytes, bytes]:
     return submitted_ns, verb, offset_bytes, length_bytes
 
 
-def _interval_ns(interval: str | int | None) -> int:
+def _interval_ns(interval: str | SupportsIndex | None) -> int:
     if interval is None:
         return _UNCOUNTED_INTERVAL_NS
     interval_ns = _duration_ns("interval", interval)
@@ -342,7 +349,7 @@ def _interval_ns(interval: str | int | None) -> int:
     return interval_ns
 
 
-def _host_timeout_ns(host_timeout: str | int) -> int:
+def _host_timeout_ns(host_timeout: str | SupportsIndex) -> int:
     """Long enough for a host: while a command hangs the host looks again each time, so a nanosecond has no end."""
     timeout_ns = _duration_ns("host_timeout", host_timeout)
     if timeout_ns < _SHORTEST_HOST_TIMEOUT_NS:
@@ -353,18 +360,22 @@ def _host_timeout_ns(host_timeout: str | int) -> int:
     return timeout_ns
 
 
-def _duration_ns(name: str, duration: str | int) -> int:
+def _duration_ns(name: str, duration: str | SupportsIndex) -> int:
     duration_ns = parse_duration_ns(duration) if isinstance(duration, str) else duration
     return whole_number(name, duration_ns, 0, MOST, like='"1s"')
 
 
-def whole_number(name: str, value: int, least: int, most: int, like: str = "1") -> int:
-    """The value, a whole number within bounds. Raises UsageError for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+def whole_number(name: str, value: SupportsIndex, least: int, most: int, like: str = "1") -> int:
+    """The value, a whole number within bounds, be it Python's or numpy's. Raises UsageError for what is none."""
+    try:
+        number = None if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
         raise UsageError(
             f"{name} is {value!r:.60}: it must be a whole number from {least} to {most}", hint=f"like `{name}={like}`"
         )
-    return value
+    return number
 
 
 def _text(name: str, value: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from shakedown.api.drive import faults_text, whole_number
+from shakedown.api.drive import Drive, faults_text, whole_number
 from shakedown.array.order import RebuildOrder, failed_of, members_of
 from shakedown.array.rebuild import Rebuild, Share, check_faults, simulate
 from shakedown.array.zfs import ZfsOptions
@@ -23,30 +24,29 @@ _LOOK_S = 0.1
 
 def rebuild(
     layout: str,
-    members: str | Sequence[str],
+    members: str | Path | Sequence[str | Path],
     *,
     width: int | None = None,
-    replace_with: str | None = None,
+    replace_with: str | Path | None = None,
     **options: Any,
 ) -> Rebuild:
     """Replace a drive of an array, the last or the one in the place ``failed``, and say what came of it.
 
-    ``members`` are targets (``model:wd40efrx``, or ``wd40efrx`` for short): all of them, or one and ``width``.
+    ``members`` are targets (``model:wd40efrx``, or ``wd40efrx`` for short) or paths of profiles: all of them, or one
+    and ``width``.
     ``options`` are the other fields of ``RebuildOrder`` (``member_bytes``, ``fill`` from 0 to 1, ``state``, ``load``:
     the text of a fio job, ``seed``, ``scale_divisor``, ``whole``, ``faults`` by place, each as text or as a file's
     path) and those of the layout's own: of ``MdOptions`` (``chunk_bytes``, ...), for ZFS of ``ZfsOptions``
     (``record_bytes``, ...). Ctrl-C ends it at once.
     Raises UsageError for what cannot be.
     """
-    members = (members,) if isinstance(members, str) else members
-    if not isinstance(members, Sequence) or not all(isinstance(each, str) for each in members):
-        raise UsageError(
-            f"`members` is {members!r:.60}: it must be a drive, or a list of them",
-            hint='like `"model:wd40efrx"` with a `width`, or `["model:wd40efrx", "model:wd40efax"]`',
-        )
-    members = _checked("members", tuple[str, ...], tuple(members))
+    members = (members,) if isinstance(members, str | Path) else members
+    if not isinstance(members, Sequence) or not all(isinstance(each, str | Path) for each in members):
+        raise _no_target("members", members)
     targets = members_of(tuple(map(_target, members)), _checked("width", int | None, width))
-    replace_with = None if replace_with is None else _target(_checked("replace_with", str, replace_with))
+    if not isinstance(replace_with, str | Path | None):
+        raise _no_target("replace_with", replace_with)
+    replace_with = None if replace_with is None else _target(replace_with)
     layout = _checked("layout", str, layout).lower()  # as the command line takes it
     kind, other = (ZfsOptions, MdOptions) if layout in ZFS_LAYOUTS else (MdOptions, ZfsOptions)
     own = {name: options.pop(name) for name in _names(kind) & options.keys()}
@@ -69,9 +69,24 @@ def rebuild(
     return _interruptibly(RebuildOrder(**order, options=kind(**own)))
 
 
-def _target(text: str) -> str:
-    """Here every drive is modelled, and so a profile's name is enough."""
-    return f"model:{text}" if profile_name(text) else text
+def _target(given: str | Path) -> str:
+    """Here every drive is modelled, and so a profile's name or its path is enough."""
+    if isinstance(given, Path):
+        return f"model:{given if given.is_absolute() else f'./{given}'}"
+    return f"model:{given}" if profile_name(given) else given
+
+
+def _no_target(name: str, given: object) -> UsageError:
+    if any(isinstance(each, Drive) for each in (given if isinstance(given, Sequence) else [given])):
+        return UsageError(
+            f"`{name}` is {given!r:.60}: an array makes its drives itself, and a `Drive` is one that has begun",
+            hint='name the target: `"model:wd40efrx"`, `"model:./mine.toml"` or a `pathlib.Path`',
+        )
+    either = "a drive, or a list of them" if name == "members" else "a drive"
+    return UsageError(
+        f"`{name}` is {given!r:.60}: it must be {either}",
+        hint='like `"model:wd40efrx"`, of the members with a `width`, or `["model:wd40efrx", "model:wd40efax"]`',
+    )
 
 
 def _interruptibly(order: RebuildOrder) -> Rebuild:
@@ -106,7 +121,7 @@ def _checked(name: str, kind: Any, value: object) -> Any:
             hint="docs/python.md tells what each option takes",
         )
     if type(checked) is int:
-        whole_number(name, checked, least, most)
+        whole_number(name, value if isinstance(value, bool) else checked, least, most)
     return checked
 
 

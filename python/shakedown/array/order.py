@@ -20,6 +20,7 @@ from shakedown.target.md_options import SPEED_MAX_BYTES_PER_S, MdOptions
 from shakedown.target.modelled import modelled_capacity_bytes
 from shakedown.target.profile import read_profile
 from shakedown.target.storage_box import refuse_lab_box, refuse_storage_box
+from shakedown.tools.fio.job import refuse_swapped_sizes
 from shakedown.units import floor_size, format_two_sizes
 
 State = Literal["new", "used"]
@@ -281,6 +282,8 @@ def check_order(order: RebuildOrder) -> None:
     refuse_fill(order.fill)
     if order.load is not None and order.fill == 0:
         raise UsageError("a job needs data to work on, and the array is empty", hint="fill some of it")
+    if order.load is not None:
+        refuse_swapped_sizes(order.load)
     if wrong := [place for place in order.faults if not 0 <= place < len(order.members)]:
         raise _no_drive(wrong[0], order.members, "which drive has which faults: docs/faults.md")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from cyclopts import Parameter
 
@@ -23,6 +24,8 @@ from shakedown.cli.own_file import refuse_other_file
 from shakedown.cli.plain import plain
 from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
+from shakedown.cli.whole import WHOLE, check_seed
+from shakedown.data import profile_path
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
 from shakedown.result.atomic import replace_file
@@ -52,7 +55,7 @@ class CharacterizeOptions:
             "it may show no end of cleaning to protocols that look for it; also with --resume",
         ),
     ] = False
-    seed: Annotated[int, Parameter(help="of everything random in a modelled drive")] = 1
+    seed: Annotated[int, WHOLE, Parameter(help="of everything random in a modelled drive")] = 1
     scale: Scale = "1"
     size: Annotated[str | None, Parameter(help="of the file that is made: 10GiB")] = None
     destroy_data_on: DestroyDataOn = ()
@@ -84,7 +87,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     """
     order, folder, before = _order(target, options)
     if options.output is not None:  # before hours have passed
-        refuse_other_file(options.output, _is_profile, "a profile", "give `-o` another name for the profile to write")
+        _refuse_output(options.output, order.target)
     consent = Consent(options.destroy_data_on, options.allow_signature)
     teller = _Teller(quiet=options.quiet)
     try:
@@ -117,6 +120,28 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
         print(f"error: what was found makes no twin: {outcome.refusal}", file=sys.stderr)
         print(f"hint: all of it is in {twin}; mend or complete it by what you know of the drive", file=sys.stderr)
     return status
+
+
+_ANOTHER_NAME: Final = "give `-o` another name for the profile to write"
+
+
+def _refuse_output(output: Path, target: str) -> None:
+    """Raise UsageError for what the twin may not replace: another file than a profile, and the one that is measured."""
+    refuse_other_file(output, _is_profile, "a profile", _ANOTHER_NAME)
+    if _is_own_file(output, target):
+        raise UsageError(
+            f"`{output}` is the profile of {target}, which is measured: its twin does not replace it",
+            hint=_ANOTHER_NAME,
+        )
+
+
+def _is_own_file(path: Path, target: str) -> bool:
+    """Whether it is the target's own, under whatever name. Of a course that goes on the target may be gone."""
+    if not target.startswith("model:"):
+        return False
+    with suppress(UsageError, OSError):
+        return path.samefile(profile_path(target.removeprefix("model:")))
+    return False
 
 
 def _is_profile(head: bytes) -> bool:
@@ -153,7 +178,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
     order = Order(
         target=target,
         name=f"{name}-twin",
-        seed=options.seed,
+        seed=check_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         with_parking=not options.without_parking,
         size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),

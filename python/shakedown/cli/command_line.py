@@ -95,12 +95,12 @@ def _dispatch(arguments: list[str], closed: set[str]) -> int:
             "standard output is closed, and `--json` prints its document there",
             hint="send it to a file, or leave --json out",
         )
-    status = _app(called=arguments[:1])(arguments or ["--help"])
+    status = make_app(called=arguments[:1])(arguments or ["--help"])
     sys.stdout.flush()
     return status if isinstance(status, int) else EXIT_USAGE if arguments in _WITHOUT_A_VERB else 0
 
 
-def _app(called: Sequence[str]) -> App:
+def make_app(called: Sequence[str]) -> App:
     """All verbs, of which only the one that is called is imported: it does not wait for what another one needs."""
     app = App(
         console=_Console(),

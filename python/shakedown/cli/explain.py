@@ -20,6 +20,7 @@ from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
 from shakedown.cli.plain import plain
+from shakedown.cli.whole import WHOLE
 from shakedown.data import profile_name
 from shakedown.errors import InconclusiveError, UsageError
 from shakedown.protocol.measured import measured_loads, of_another_array
@@ -86,7 +87,7 @@ def explain(
         str, Parameter(help="single, raid0, raid1, raid10, raid5, raid6, mirror (pairs), raidz1 to raidz3")
     ],
     drive: Annotated[str, Parameter(help="model:NAME, or two figures like 50IOPS,95MB/s")],
-    width: Annotated[int, Parameter(help="how many drives")] = 1,
+    width: Annotated[int, WHOLE, Parameter(help="how many drives")] = 1,
     options: ExplainOptions = _DEFAULTS,
 ) -> int:
     """Say what limits an array or a NAS: the drives, the link, the round trip, or something else in the box.

@@ -19,6 +19,7 @@ from shakedown.cli.output import print_plan, print_result, tell
 from shakedown.cli.plain import plain
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.cli.whole import ARRAY_SEED, WHOLE, check_seed
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import UsageError
 from shakedown.report.matrix import matrix_notes, matrix_svg, matrix_text
@@ -42,7 +43,7 @@ class MatrixOptions:
     member_size: Annotated[str | None, Parameter(help="how much of each drive is used [default: all]")] = None
     scale: Scale = "1"
     settings: ArraySettings = ()
-    seed: Annotated[int, Parameter(help="of all random choices")] = 1
+    seed: Annotated[int, WHOLE, Parameter(help="of all random choices")] = 1
     whole: Annotated[bool, Parameter(show_default=False, help="go through every request, however long it takes")] = (
         False
     )
@@ -81,8 +82,6 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
     """
     if not targets:
         raise UsageError("the drives must be given", hint="shakedown matrix model:hd103uj --widths 3-6")
-    if not 0 <= options.seed < 2**32:
-        raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
     order = MatrixOrder(
         layouts=_listed(options.layouts),
         widths=_widths(options.widths),
@@ -90,7 +89,7 @@ def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
         targets=targets,
         replacement=options.replace_with,
         settings=options.settings,
-        seed=options.seed,
+        seed=check_seed(options.seed, ARRAY_SEED),
         scale_divisor=parse_scale(options.scale),
         member_bytes=None if (size := options.member_size) is None else named("--member-size", parse_drive_bytes, size),
         whole=options.whole,

@@ -35,6 +35,7 @@ from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.status import EXIT_OF
 from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.cli.whole import ARRAY_SEED, WHOLE, check_seed
 from shakedown.device.disk.facts import Consent
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import Planned, UsageError
@@ -52,11 +53,11 @@ from shakedown.units import parse_drive_bytes
 class RebuildOptions:
     """The options of ``rebuild``."""
 
-    width: Annotated[int | None, Parameter(help="of how many drives, where one is given")] = None
+    width: Annotated[int | None, WHOLE, Parameter(help="of how many drives, where one is given")] = None
     member_size: Annotated[str | None, Parameter(help="how much of each drive the array uses [default: all]")] = None
     fill: Annotated[str, Parameter(help="how much of the array holds data")] = "100%"
     replace: Annotated[
-        int | None, Parameter(help="which of modelled drives has failed, counted from 0 [default: the last]")
+        int | None, WHOLE, Parameter(help="which of modelled drives has failed, counted from 0 [default: the last]")
     ] = None
     replace_with: Annotated[str | None, Parameter(help="the new drive [default: one like the one that failed]")] = None
     state: Annotated[State, Parameter(help="of the new drive: used is after random writes that filled its cache")] = (
@@ -70,8 +71,8 @@ class RebuildOptions:
         ),
     ] = None
     load: Annotated[Path | None, Parameter(help="a fio job that goes on meanwhile")] = None
-    seed: Annotated[int, Parameter(help="the first of the seeds")] = 1
-    seeds: Annotated[int, Parameter(help="how many, for the interval")] = 3
+    seed: Annotated[int, WHOLE, Parameter(help="the first of the seeds")] = 1
+    seeds: Annotated[int, WHOLE, Parameter(help="how many, for the interval")] = 3
     scale: Scale = "1"
     settings: ArraySettings = ()
     like_lab: Annotated[
@@ -284,8 +285,6 @@ _MOST_SEEDS: Final = 100
 def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> RebuildOrder:
     members = members_of(targets, options.width)
     lost = failed_of(members, options.replace)
-    if not 0 <= options.seed < 2**32:
-        raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^32 - 1")
     order = RebuildOrder(
         layout=layout,
         members=members,
@@ -295,7 +294,7 @@ def _order(layout: str, targets: tuple[str, ...], options: RebuildOptions) -> Re
         fill=named("--fill", parse_share, options.fill),
         state=options.state,
         load=None if options.load is None else _job(options.load),
-        seed=options.seed,
+        seed=check_seed(options.seed, ARRAY_SEED),
         scale_divisor=parse_scale(options.scale),
         whole=options.whole,
         faults=_faults(options.faults),

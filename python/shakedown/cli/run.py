@@ -23,6 +23,7 @@ from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.several import GRAVEST_FIRST, plan_all, refuse_same, run_all
 from shakedown.cli.status import exit_status
 from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.cli.whole import WHOLE, check_seed
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import Planned, UsageError
 from shakedown.protocol.in_lab import LabOrder
@@ -56,7 +57,9 @@ class RunOptions:
             "--set", show_default=False, help="a parameter of the protocol, NAME=VALUE: docs/protocols (repeatable)"
         ),
     ] = ()
-    seed: Annotated[int, Parameter(help="of a model: where its platters stand, what a job without randseed draws")] = 1
+    seed: Annotated[
+        int, WHOLE, Parameter(help="of a model: where its platters stand, what a job without randseed draws")
+    ] = 1
     scale: Scale = "1"
     like_lab: Annotated[
         bool,
@@ -79,6 +82,7 @@ class RunOptions:
     ] = None
     temperature_limit: Annotated[
         int | None,
+        WHOLE,
         Parameter(help="°C at which the load on a disk pauses, until it is 5 °C cooler"),
     ] = None
     destroy_data_on: DestroyDataOn = ()
@@ -231,7 +235,7 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
     order = Order(
         target=target,
         baseline=baseline,
-        seed=_seed(options.seed),
+        seed=check_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),
         consent=Consent(options.destroy_data_on, options.allow_signature),
@@ -262,12 +266,6 @@ def _temperature(limit: int | None) -> int | None:
     if limit is not None and limit not in range(20, 101):
         raise UsageError(f"`--temperature-limit {limit}` is out of range", hint="degrees Celsius, from 20 to 100")
     return limit
-
-
-def _seed(seed: int) -> int:
-    if not 0 <= seed < 2**63:
-        raise UsageError(f"`--seed {seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
-    return seed
 
 
 def _refuse_unjudged(use: Use | None, protocol: str, uses: tuple[Use, ...]) -> None:

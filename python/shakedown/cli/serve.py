@@ -16,6 +16,7 @@ from shakedown.cli.document import print_document
 from shakedown.cli.own_file import refuse_no_folder
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.cli.whole import WHOLE, check_seed
 from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.real_time import HINT, ahead_of_others, keep_in_memory
@@ -37,7 +38,7 @@ class ServeOptions:
 
     nbd: Annotated[Path, Parameter(help="the Unix socket to make; one that a dead server has left is replaced")]
     scale: Scale = "1"
-    seed: Annotated[int, Parameter(help="where the drive's platters stand at the beginning")] = 1
+    seed: Annotated[int, WHOLE, Parameter(help="where the drive's platters stand at the beginning")] = 1
     store: Annotated[Path | None, Parameter(help="keep the data in this sparse file [default: gone afterwards]")] = None
     json: Annotated[
         bool, Parameter(show_default=False, help="print one JSON document at the end instead of the report")
@@ -64,6 +65,7 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
             f"the path of the socket has {path_bytes} bytes: the kernel takes {_MOST_SOCKET_PATH_BYTES} at most",
             hint="a shorter one, like `--nbd /tmp/drive.sock`",
         )
+    check_seed(options.seed)
     for place in filter(None, (options.nbd, options.store)):
         refuse_no_folder(place)
     path = profile_path(target.removeprefix(_MODEL))
@@ -93,10 +95,6 @@ def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Cal
         )
     except _core.ProfileError as error:
         raise profile_refusal(profile, text, divisor, error) from error
-    except OverflowError as error:
-        raise UsageError(
-            f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^64 - 1"
-        ) from error
     except FileExistsError as error:
         raise RefusedError(str(error), hint="choose another path, or stop or remove what is there") from error
     except OSError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from shakedown.tools.fio.job import swapped_size
+
 _OWNED_BY_TARGET: Final = frozenset(
     {"filename", "directory", "ioengine", "direct", "uri", "filename_format", "opendir"}
 )
@@ -26,10 +28,6 @@ _REACHES_OUTSIDE: Final = frozenset(
     }
     | {"buffer_pattern_file", "zonesize_file", "dedupe_file", "aux-path", "trigger-file", "iomem", "hugepage-size"}
 )
-
-
-# fio reads `4KiB` as 4000 and `4kB` as 4096 bytes, the other way round than the standard.
-_MISLEADING_SIZE: Final = re.compile(r"(?<![0-9a-z])\d+[kmgtp]i?b(?![0-9a-z])", re.IGNORECASE)
 
 
 class JobTextError(ValueError):
@@ -82,9 +80,6 @@ def _check_option(text: str) -> None:
         raise JobTextError(f"has `{option}`: Shakedown decides itself what fio measures and writes down")
     if option in _REACHES_OUTSIDE or (option in {"mem", "iomem"} and ":" in value):
         raise JobTextError(f"has `{option}`, which reaches outside the target")
-    if option != "description" and (size := _MISLEADING_SIZE.search(value)):
-        raise JobTextError(
-            f"has `{option}={value}`: fio swaps the meanings of `KiB` (1000 to it) and `kB` (1024)",
-            f"write `{size[0].rstrip('bBiI')}`: a bare letter is a power of 1024",
-            option,
-        )
+    if (swapped := swapped_size(option, value)) is not None:
+        reason, hint = swapped
+        raise JobTextError(f"has `{option}={value}`: {reason}", hint, option)

@@ -61,7 +61,7 @@ class DataSheet:
     name: str
     title: str
     capacity_bytes: int
-    rpm: int
+    rpm: float
     outer_bytes_per_s: int | None
     source: str
     rate_source: str
@@ -114,7 +114,7 @@ def _sheet(row: dict[str, str]) -> DataSheet:
 
 @dataclass(frozen=True)
 class Edge:
-    """The rate at which a drive reads on and on at its edge, and who says so."""
+    """The rate at which a drive is said to read on and on at its edge, and who says so."""
 
     bytes_per_s: float
     origin: str
@@ -130,17 +130,13 @@ def edge_of(sheet: DataSheet) -> Edge:
     if sheet.self_test_s is None:
         if told is None:
             raise UsageError("how fast does it read?", hint="give `--outer-rate`, `--self-test`, or both")
-        return Edge(told, f"{sheet.rate_source}; {_sustains(told)}")
+        return Edge(told, sheet.rate_source)
     advised = sheet.capacity_bytes / sheet.self_test_s / _MEAN_SHARE
     advises = f"{ADVISED} {sheet.self_test_s / 60:.0f} min"
     if told is None or advised > told:
-        beside = "" if told is None else f", less than the {told / 1e6:.0f} MB/s of its data sheet would take"
-        return Edge(advised, f"{sheet.self_test_source}: {advises}{beside}; {_sustains(advised)}")
-    return Edge(told, f"{sheet.rate_source}; {_sustains(told)}")
-
-
-def _sustains(bytes_per_s: float) -> str:
-    return f"sustains {bytes_per_s / 1e6:.0f} MB/s at the edge, skews included"
+        beside = "" if told is None else f", less than the {told / 1e6:g} MB/s of its data sheet would take"
+        return Edge(advised, f"{sheet.self_test_source}: {advises}{beside}")
+    return Edge(told, sheet.rate_source)
 
 
 def rated_bytes(told_bytes: int) -> int:
@@ -236,7 +232,9 @@ def _geometry(sheet: DataSheet, like: _Known) -> _Section:
         if sheet.heads
         else f"assumed: as many tracks a surface as {like.name}",
     )
-    section["outer_track_bytes"] = (outer_bytes, edge.origin)
+    sustained = sustained_bytes_per_s(outer_bytes, sheet.rpm, heads, *degrees.values())
+    sustains = f"sustains {sustained / 1e6:.0f} MB/s at the edge, skews included"
+    section["outer_track_bytes"] = (outer_bytes, f"{edge.origin}; {sustains}")
     half = "assumed: half of an outer track, the usual ratio of the radii"
     section["inner_track_bytes"] = (_whole_blocks(outer_bytes * _INNER_SHARE), half)
     return section
@@ -279,6 +277,11 @@ def _translation(sheet: DataSheet) -> dict[str, _Section]:
         f"{origin}; the same share of the drive",
     )
     return sections
+
+
+def sustained_bytes_per_s(track_bytes: int, rpm: float, heads: int, *skews_degrees: float) -> float:
+    """At which a drive reads on and on where its tracks, of whole blocks, hold so much; skews are those of a track."""
+    return track_bytes / turns_of_track(heads, *skews_degrees) / (60 / rpm)
 
 
 def turns_of_track(heads: int, track_skew_degrees: float, cylinder_skew_degrees: float) -> float:

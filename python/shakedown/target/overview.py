@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from shakedown.reference import origins
-from shakedown.target.data_sheet import ADVISED, LIKE, turns_of_track
+from shakedown.target.data_sheet import ADVISED, LIKE, sustained_bytes_per_s
 from shakedown.toml import parse_toml
 
 RateFrom = Literal["measured", "self-test", "data sheet", "remembered", "assumed"]
@@ -47,7 +47,7 @@ def overview(profile: str) -> Overview:
     """Of a profile's text that the core takes."""
     table = parse_toml(profile)
     geometry = {key: each["value"] for key, each in table["geometry"].items()}
-    turns = turns_of_track(geometry["heads"], geometry["track_skew_degrees"], geometry["cylinder_skew_degrees"])
+    skews = geometry["track_skew_degrees"], geometry["cylinder_skew_degrees"]
     shingled = table["translation"]["kind"]["value"] == "shingled"
     like = shingles_like(profile)
     return Overview(
@@ -55,7 +55,9 @@ def overview(profile: str) -> Overview:
         title=table["title"],
         capacity_bytes=geometry["capacity_bytes"],
         rpm=geometry["rpm"],
-        outer_bytes_per_s=geometry["outer_track_bytes"] / turns / (60 / geometry["rpm"]),
+        outer_bytes_per_s=sustained_bytes_per_s(
+            geometry["outer_track_bytes"], geometry["rpm"], geometry["heads"], *skews
+        ),
         rate_from=_rate_from(table["geometry"]["outer_track_bytes"]["origin"]),
         shingled=shingled,
         shingles_like=like,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import zlib
 from pathlib import Path
 from typing import Final
@@ -26,11 +27,22 @@ def trace_path(path: str | os.PathLike[str], reader: str) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"a trace is given by its path, not by {path!r:.60}", hint='like `"trace.log"`')
     path = Path(path)
+    _refuse_endless(path)
     beginning = _beginning(path)
     fitting = [each for each, begins in _BEGINNINGS.items() if begins.match(beginning)]
     if fitting and reader not in fitting:
         raise UsageError(f"`{path}` is of another format than `{reader}` reads", hint=f"`{fitting[0]}` reads it")
     return path
+
+
+def _refuse_endless(path: Path) -> None:
+    """Raise UsageError for a device or a pipe: all of a file is read, more than once, and that may have no end."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # for its reader to say
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise UsageError(f"`{path}` is not a file", hint="write the trace into a file first, and give that")
 
 
 def _beginning(path: Path) -> bytes:

@@ -3,10 +3,14 @@
 use toml::{Table, Value};
 
 use super::error::FaultsError;
-use crate::profile::short;
+use crate::profile::{alike, short};
 
 /// Three centuries; nanoseconds of more do not fit into 64 bits.
 const LONGEST_S: f64 = 9e9;
+
+/// Those of all kinds: `for_s` is no misspelt `from_s`.
+const KEYS: [&str; 9] =
+    ["kind", "sectors", "from_s", "retry_s", "for_s", "every_s", "one_in", "answer_after_s", "unplugged"];
 
 /// A table under its name, such as `faults[0]`.
 pub(super) struct Entry<'a> {
@@ -94,7 +98,8 @@ impl<'a> Entry<'a> {
     pub fn finish(self) -> Result<(), FaultsError> {
         match self.table.keys().find(|key| !self.asked.contains(&key.as_str())) {
             Some(key) => {
-                Err(FaultsError::Unknown { key: format!("{}.{key}", self.name), known: self.asked.join(", ") })
+                let known = self.asked.iter().map(ToString::to_string).collect();
+                Err(FaultsError::Unknown { key: format!("{}.{key}", self.name), known })
             }
             None => Ok(()),
         }
@@ -108,7 +113,15 @@ impl<'a> Entry<'a> {
     }
 
     fn needed(&mut self, key: &'static str) -> Result<&'a Value, FaultsError> {
-        let key_of = format!("{}.{key}", self.name);
-        self.optional(key).ok_or(FaultsError::Missing { key: key_of })
+        self.optional(key).ok_or_else(|| self.missing(key))
+    }
+
+    /// A key that is not there: perhaps only misspelt.
+    fn missing(&self, key: &str) -> FaultsError {
+        let full = |key: &str| format!("{}.{key}", self.name);
+        match self.table.keys().find(|found| !KEYS.contains(&found.as_str()) && alike(found, key)) {
+            Some(found) => FaultsError::Unknown { key: full(found), known: vec![key.to_owned()] },
+            None => FaultsError::Missing { key: full(key) },
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::profile::short;
+use crate::profile::{known_here, short};
 
 /// Why a list of faults is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -20,12 +20,12 @@ pub enum FaultsError {
         key: String,
     },
     /// A key that this kind of fault does not have.
-    #[error("`{key}` is not a known key; known here: {known}")]
+    #[error("`{key}` is not a known key{}", known_here(.key, .known))]
     Unknown {
         /// The key.
         key: String,
         /// Those that are known at this place.
-        known: String,
+        known: Vec<String>,
     },
     /// A value that cannot be, or contradicts another.
     #[error("`{key}` is {value}: {reason}")]

@@ -66,7 +66,8 @@ impl Faults {
         let root: Table =
             text.parse().map_err(|error| FaultsError::Syntax { reason: TomlFault::new(text, &error).told })?;
         if let Some(key) = root.keys().find(|key| !matches!(key.as_str(), "format_version" | "faults")) {
-            return Err(FaultsError::Unknown { key: key.clone(), known: "format_version, faults".to_owned() });
+            let known = ["format_version", "faults"].map(str::to_owned).to_vec();
+            return Err(FaultsError::Unknown { key: key.clone(), known });
         }
         let needed = |key: &str| root.get(key).ok_or(FaultsError::Missing { key: key.to_owned() });
         match needed("format_version")? {

@@ -246,7 +246,8 @@ impl Profile {
             return Err(ProfileError::value("translation.cache.packets", packets, reason));
         }
         self.check_spare(shingled)?;
-        if cache.entries < 2 * cache.packet_writes {
+        // Where an entry is a packet, what is cut in two stays one.
+        if cache.entry_counts == EntryCounts::Write && cache.entries < 2 * cache.packet_writes {
             let reason = format!(
                 "one packet of {} writes, each cutting an older one in two, needs twice as many",
                 cache.packet_writes

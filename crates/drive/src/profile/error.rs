@@ -75,7 +75,7 @@ pub enum Lacking {
     Value,
 }
 
-fn known_here(key: &str, known: &[String]) -> String {
+pub(crate) fn known_here(key: &str, known: &[String]) -> String {
     match meant(key, known) {
         Some(meant) => format!("; did you mean `{meant}`?"),
         None if known.is_empty() => String::new(),
@@ -95,7 +95,7 @@ fn last(key: &str) -> &str {
 
 /// Whether one key may be the other, misspelt: two slips of the finger, in a short word one. No two keys of a table are
 /// as near.
-pub(super) fn alike(one: &str, other: &str) -> bool {
+pub(crate) fn alike(one: &str, other: &str) -> bool {
     strsim::damerau_levenshtein(one, other) <= (one.len().min(other.len()) / 2).min(2)
 }
 

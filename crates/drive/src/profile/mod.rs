@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub(crate) use error::short;
+pub(crate) use error::{alike, known_here, short};
 pub use error::{Lacking, ProfileError};
 
 /// A modelled drive's parameters. Made by [`Profile::parse`], so always consistent.

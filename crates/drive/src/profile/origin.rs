@@ -3,7 +3,7 @@
 /// Why `text` is no origin; `None` when it is one.
 ///
 /// An origin is `data sheet NAME`, `published R088[, R089...]`, `fitted R011[, ...]` (more words may follow the
-/// rows), `measured: WHAT`, or `assumed: WHY`.
+/// rows, and `R109 to R149` is all from one to the other), `measured: WHAT`, or `assumed: WHY`.
 pub(super) fn fault(text: &str) -> Option<String> {
     let kinds = "`data sheet NAME`, `published Rnnn`, `fitted Rnnn`, `measured: what` or `assumed: why`";
     for (kind, must) in [("assumed:", "`assumed:` must say why"), ("measured:", "`measured:` must say what was found")]
@@ -18,11 +18,23 @@ pub(super) fn fault(text: &str) -> Option<String> {
     for kind in ["published ", "fitted "] {
         if let Some(rows) = text.strip_prefix(kind) {
             let first = rows.split([',', ' ', ':', ';']).next().unwrap_or_default();
-            return (!is_row(first))
-                .then(|| format!("`{text}` names no row of the published measurements, such as R088"));
+            if !is_row(first) {
+                return Some(format!("`{text}` names no row of the published measurements, such as R088"));
+            }
+            return backwards(rows)
+                .map(|(first, last)| format!("`{first} to {last}` is no range of rows: from the lower one"));
         }
     }
     Some(format!("`{text}` is none of {kinds}"))
+}
+
+/// The ends of the first range that goes from no lower row to a higher one.
+fn backwards(rows: &str) -> Option<(&str, &str)> {
+    let words: Vec<_> = rows.split([',', ' ', ':', ';']).collect();
+    words.windows(3).find_map(|three| match three {
+        [first, "to", last] if is_row(first) && is_row(last) && first >= last => Some((*first, *last)),
+        _ => None,
+    })
 }
 
 fn is_row(text: &str) -> bool {
@@ -40,6 +52,8 @@ mod tests {
             "published R088",
             "published R088, R089",
             "fitted R011 with R106",
+            "published R105 to R109, R012",
+            "fitted R011 with R109 to R149",
             "assumed: usual",
             "measured: 5399.8..5400.3 by characterize",
         ] {
@@ -57,6 +71,9 @@ mod tests {
             "published",
             "published 88",
             "fitted R1",
+            "published R109 to R105",
+            "published R109 to R109",
+            "fitted R011, R109 to R105; mean",
             "measured R011",
             "measured:",
         ] {

@@ -290,6 +290,13 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("kind = \"stall\"\nfrom_s = 1", "`faults[0].for_s` is missing"),
         ("kind = \"power-loss\"\nfrom_s = 1", "`faults[0].for_s` is missing"),
         ("kind = \"gone\"\nfrom_s = 1\nevery_s = 2", "`faults[0].every_s` is 2: without `for_s` it is gone for good"),
+        ("kind = \"stall\"\nfor_s = 1", "`faults[0].from_s` is missing"),
+        ("kind = \"stall\"\nform_s = 1\nfor_s = 1", "`faults[0].form_s` is not a known key; did you mean `from_s`?"),
+        ("kind = \"stall\"\nfrom_s = 1\nform_s = 1", "`faults[0].form_s` is not a known key; did you mean `for_s`?"),
+        (
+            "kind = \"stall\"\nfrom_s = 1\nfor_s = 1\nevry_s = 9",
+            "`faults[0].evry_s` is not a known key; did you mean `every_s`?",
+        ),
         ("from_s = 1", "`faults[0].kind` is missing"),
         (
             "kind = \"gone\"\nfrom_s = 1\nfor_s = 1\n[[faults]]\nkind = \"gone\"\nx = 1\nfrom_s = 1\nfor_s = 1",

@@ -129,6 +129,16 @@ fn what_no_drive_has_is_refused_under_its_key() {
     }
 }
 
+/// The rule for an entry that is a write is none for one that is a packet.
+#[test]
+fn a_cache_may_have_fewer_packets_than_twice_the_writes_of_one() {
+    let text = with(&text("st8000as0002"), "translation.cache.packet_writes", Some("80"));
+    let text = with(&text, "translation.cache.entries", Some("150"));
+    assert!(Profile::parse(&text).expect_err("writes").to_string().contains("twice as many"));
+    let packets = with(&text, "translation.cache.entry_counts", Some("\"packet\""));
+    Profile::parse(&packets).expect("one packet needs one entry");
+}
+
 /// The surface of a profile made anew in tracks of the same size.
 fn in_tracks_of(name: &str, capacity_bytes: &str, track_bytes: &str) -> String {
     let text = with(&text(name), "geometry.capacity_bytes", Some(capacity_bytes));

@@ -193,6 +193,24 @@ proptest! {
         }
     }
 
+    /// However few packets there may be, and however many writes each gathers: an overwrite that cuts one makes no second of it.
+    #[test]
+    fn where_packets_are_counted_a_single_one_is_enough(
+        asks in prop::collection::vec(ask(), 1..150),
+        depth in 1..32_usize,
+        entries in 1..6_u64,
+        packet_writes in 1..100_u64,
+    ) {
+        for mut profile in profiles() {
+            let Some(shingled) = profile.shingled.as_mut() else { continue };
+            (shingled.cache.entry_counts, shingled.cache.packets) = (drive::EntryCounts::Packet, None);
+            (shingled.cache.entries, shingled.cache.packet_writes) = (entries, packet_writes);
+            let (done, most) = most_entries(&profile, &asks, depth);
+            prop_assert_eq!(done, asks.len());
+            prop_assert!(most <= entries, "{} of {}", most, entries);
+        }
+    }
+
     #[test]
     fn the_same_seed_repeats_itself(asks in prop::collection::vec(ask(), 1..100), depth in 1..32_usize) {
         for profile in profiles() {
@@ -201,6 +219,33 @@ proptest! {
             prop_assert_eq!(first, second);
         }
     }
+}
+
+/// Plays the requests; returns how many are answered, and the most entries that the drive has at any of its events until its cache
+/// is empty.
+fn most_entries(profile: &Profile, asks: &[Ask], depth: usize) -> (usize, u64) {
+    let mut drive = Drive::new(profile, 9);
+    let (mut done, mut now_ns, mut most) = (Vec::new(), 0, 0);
+    for (tag, ask) in (0_u32..).zip(asks) {
+        let until_ns = now_ns + ask.pause_ns;
+        while let Some(event_ns) =
+            drive.next_event_ns().filter(|at| *at <= until_ns || tag as usize - done.len() >= depth)
+        {
+            now_ns = event_ns;
+            drive.advance(now_ns, &mut done);
+            most = most.max(drive.truth().cached_entries);
+        }
+        now_ns = now_ns.max(until_ns);
+        drive.submit(now_ns, request(tag, ask, drive.capacity_bytes()));
+    }
+    while let Some(event_ns) = drive.next_event_ns() {
+        now_ns = event_ns;
+        drive.advance(now_ns, &mut done);
+        most = most.max(drive.truth().cached_entries);
+    }
+    drive.advance(now_ns + 86_400_000_000_000, &mut done);
+    assert_eq!(drive.truth().cached_entries, 0);
+    (done.len(), most)
 }
 
 /// Plays the requests; returns of which sectors the drive has said that they are durable as they were last written, by a

@@ -42,9 +42,9 @@ pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, String> {
 
 /// A plain whole number.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
-    match bytes(text, 1024) {
-        Ok(number) => Ok(number),
-        Err(_) => Err(format!("`{text}` is not a whole number")),
+    match amount(text, 1024)? {
+        Amount::Bytes(number) => Ok(number),
+        Amount::Percent(_) => Err(format!("`{text}` is not a whole number")),
     }
 }
 
@@ -102,6 +102,8 @@ fn number(text: &str) -> Result<(u64, &str), String> {
     let whole = suffix.is_empty() || suffix == "%" || suffix.chars().all(|letter| letter.is_ascii_alphabetic());
     match digits.parse() {
         Ok(number) if whole => Ok((number, suffix)),
+        Err(_) if whole && !digits.is_empty() => Err(format!("`{text}` is too large")),
+        _ if text.strip_prefix('-').is_some_and(|rest| number(rest).is_ok()) => Err(format!("`{text}` is below 0")),
         _ => Err(wrong()),
     }
 }

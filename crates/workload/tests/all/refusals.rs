@@ -44,6 +44,12 @@ fn every_refusal_names_section_option_and_reason() {
         ("[a]\nrandseed=1\nrandrepeat=1", "a", "randrepeat", "does away with randseed"),
         ("[a]\nrandseed=1\nallrandrepeat", "a", "allrandrepeat", "does away with randseed"),
         ("[a]\nloops=many", "a", "loops", "not a whole number"),
+        ("[a]\nloops=1.5", "a", "loops", "not a whole number"),
+        ("[a]\nloops=50%", "a", "loops", "not a whole number"),
+        ("[a]\nnumber_ios=-1", "a", "number_ios", "`-1` is below 0"),
+        ("[a]\nsize=-4k", "a", "size", "`-4k` is below 0"),
+        ("[a]\nnumber_ios=18446744073709551616", "a", "number_ios", "`18446744073709551616` is too large"),
+        ("[a]\nnumber_ios=20000000t", "a", "number_ios", "`20000000t` is too large"),
     ] {
         let error = JobFile::parse(text, CAPACITY).expect_err(text);
         assert_eq!((error.section.as_str(), error.option.as_str()), (section, option), "{text}");

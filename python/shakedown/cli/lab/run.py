@@ -16,6 +16,7 @@ from shakedown.cli.lab.say import say
 from shakedown.cli.named import named
 from shakedown.cli.scale import parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
+from shakedown.cli.whole import WHOLE, check_seed
 from shakedown.errors import RefusedError, UsageError
 from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
@@ -38,7 +39,7 @@ class LabRunOptions:
         Parameter(show_default=False, help="a modelled drive, model:NAME or model:./mine.toml (repeatable)"),
     ] = ()
     bus: Annotated[Bus, Parameter(help="how the drives are attached: /dev/sdX, or /dev/vdX without time-outs")] = "scsi"
-    seed: Annotated[int, Parameter(help="of everything random in the drives and in the guest")] = 1
+    seed: Annotated[int, WHOLE, Parameter(help="of everything random in the drives and in the guest")] = 1
     scale: Annotated[str, Parameter(help="make the drives smaller: 1/100 has a hundredth of everything")] = "1"
     fault: Annotated[
         tuple[str, ...],
@@ -120,8 +121,6 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
 
 
 def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
-    if not 0 <= options.seed < 2**63:
-        raise UsageError(f"`--seed {options.seed}` is out of range", hint="any whole number from 0 to 2^63 - 1")
     limit_ns = None if options.wall_limit is None else named("--wall-limit", parse_duration_ns, options.wall_limit)
     virtual_limit_s = _virtual_limit_s(options.virtual_limit)
     cuts_ns, off_ns = _power_cuts_ns(options, virtual_limit_s * NS_PER_S)
@@ -129,7 +128,7 @@ def _order(command: tuple[str, ...], options: LabRunOptions) -> Order:
         command=command,
         drives=options.drive,
         bus=options.bus,
-        seed=options.seed,
+        seed=check_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         memory_bytes=_memory_bytes(options.memory),
         wall_limit_s=None if limit_ns is None else limit_ns / NS_PER_S,

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from shakedown.cli.output import print_result
 from shakedown.cli.own_file import refuse_no_folder
+from shakedown.cli.whole import WHOLE
 from shakedown.errors import UsageError
 from shakedown.report.plain_text import wrap
 from shakedown.result.atomic import replace_file
@@ -20,6 +21,8 @@ from shakedown.target.overview import overview
 from shakedown.units import NS_PER_S, parse_data_rate, parse_duration_ns, parse_memory_bytes, parse_rated_bytes
 
 _SLOWEST, _FASTEST = 10_000_000, 1_000_000_000
+_FEWEST_RPM, _MOST_RPM = 1000, 30_000
+"""As the core has it."""
 
 
 @Parameter(name="*")
@@ -28,7 +31,7 @@ class SheetOptions:
     """What the sheet says; what it does not say is as of a drive that is known."""
 
     capacity: Annotated[str, Parameter(help="as it is sold: 8TB")]
-    rpm: Annotated[int, Parameter(help="turns a minute")]
+    rpm: Annotated[float, Parameter(help="turns a minute")]
     outer_rate: Annotated[
         str | None,
         Parameter(show_default=False, help="the sheet's maximum sustained rate, which is that at the edge: 210MB/s"),
@@ -43,7 +46,7 @@ class SheetOptions:
     ] = None
     cache: Annotated[str | None, Parameter(show_default=False, help="its buffer: 256MiB")] = None
     seek: Annotated[str | None, Parameter(show_default=False, help="average seek: 8.5ms")] = None
-    heads: Annotated[int | None, Parameter(show_default=False, help="surfaces, two a platter")] = None
+    heads: Annotated[int | None, WHOLE, Parameter(show_default=False, help="surfaces, two a platter")] = None
     like: Annotated[
         str | None,
         Parameter(
@@ -87,7 +90,7 @@ def new(file: Path, /, *, options: SheetOptions) -> int:
         name=name,
         title=f"{name}, {'drive-managed SMR' if options.shingles_like else 'conventional'}, of its data sheet",
         capacity_bytes=capacity_bytes,
-        rpm=options.rpm,
+        rpm=_rpm(options.rpm),
         outer_bytes_per_s=None if options.outer_rate is None else _rate(options.outer_rate),
         source=_TYPED,
         rate_source=_TYPED,
@@ -114,6 +117,12 @@ def _name(file: Path) -> str:
         raise UsageError(f"`{file}` cannot name a profile", hint=hint)
     refuse_no_folder(file)
     return file.stem
+
+
+def _rpm(rpm: float) -> float:
+    if not _FEWEST_RPM <= rpm <= _MOST_RPM:  # nor is it what is no number
+        raise UsageError(f"no hard drive turns {rpm:g} times a minute", hint="a data sheet says 5400, 5700 or 7200")
+    return round(rpm) if rpm == round(rpm) else rpm
 
 
 def _rate(text: str) -> int:
@@ -146,7 +155,7 @@ def _heads(heads: int | None) -> int | None:
 def _lines(file: Path, text: str, sheet: DataSheet) -> list[str]:
     made = overview(text)
     target = f"model:{file}" if file.is_absolute() or "/" in str(file) else f"model:./{file}"
-    size = f"{made.capacity_bytes:,} bytes, {made.rpm:.0f} turns a minute, {made.outer_bytes_per_s / 1e6:.0f} MB/s"
+    size = f"{made.capacity_bytes:,} bytes, {made.rpm:g} turns a minute, {made.outer_bytes_per_s / 1e6:.0f} MB/s"
     shingles = ""
     if made.shingles_like:
         shingles = (
@@ -168,7 +177,5 @@ def _overruled(sheet: DataSheet) -> str:
     if typed is None or sheet.self_test_s is None:
         return ""
     if edge_of(sheet).bytes_per_s > typed:
-        return (
-            f" The self-test says so: in that time it reads faster than the {typed / 1e6:.0f} MB/s that were typed in."
-        )
-    return f" The {typed / 1e6:.0f} MB/s that were typed in count: the self-test is no faster."
+        return f" The self-test says so: in that time it reads faster than the {typed / 1e6:g} MB/s that were typed in."
+    return f" The {typed / 1e6:g} MB/s that were typed in count: the self-test is no faster."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -43,6 +43,8 @@ _TIME_UNITS_NS: Final = {
     **{"": 0, "us": 1_000, "usec": 1_000, "ms": 1_000_000, "msec": 1_000_000},
     **{"s": NS_PER_S, "sec": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S},
 }
+# fio reads `4KiB` as 4000 and `4kB` as 4096 bytes, the other way round than the standard.
+_SWAPPED_SIZE: Final = re.compile(r"(?<![0-9a-z])\d+[kmgtp]i?b(?![0-9a-z])", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
@@ -112,10 +114,7 @@ def parse_job(text: str, name: str) -> tuple[Section, ...]:
     shared: list[Option] = []
     sections: list[tuple[str, list[Option]]] = []
     current = shared
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = re.split("[#;]", raw, maxsplit=1)[0].strip()
-        if not line:
-            continue
+    for number, line in _lines(text):
         if line.startswith("["):
             header = _header(line, number)
             current = shared if header == "global" else list(shared)
@@ -128,6 +127,31 @@ def parse_job(text: str, name: str) -> tuple[Section, ...]:
     if not any(options for _, options in sections):
         raise UsageError("the job has no options", hint="give at least `rw=` and `bs=`")
     return tuple(Section(header, tuple(options)) for header, options in sections)
+
+
+def swapped_size(option: str, value: str) -> tuple[str, str] | None:
+    """Why a value's size would not mean what it says, and what to write instead; None of others."""
+    size = None if option == "description" else _SWAPPED_SIZE.search(value)
+    if size is None:
+        return None
+    return (
+        "fio swaps the meanings of `KiB` (1000 to it) and `kB` (1024)",
+        f"write `{size[0].rstrip('bBiI')}`: a bare letter is a power of 1024",
+    )
+
+
+def refuse_swapped_sizes(job: str) -> None:
+    """Raise OptionError for a size that would not mean what it says. What else is wrong is not looked at."""
+    section = "job"
+    for _, line in _lines(job):
+        if line.startswith("["):
+            section = line.strip("[]")
+            continue
+        option = _option(line)
+        value = option.value or ""
+        if (swapped := swapped_size(option.name, value)) is not None:
+            reason, hint = swapped
+            raise OptionError(section, option.name, value, reason, hint=hint)
 
 
 def parse_fio_bytes(text: str, whole_bytes: int) -> int:
@@ -149,6 +173,13 @@ def parse_fio_time_ns(text: str, bare_ns: int) -> int:
     if match is None or match[2] not in _TIME_UNITS_NS:
         raise UsageError(f"`{text}` is not a time as fio reads it", hint="write it like `90s`, `15m`, `2h` or `500ms`")
     return int(match[1]) * (_TIME_UNITS_NS[match[2]] or bare_ns)
+
+
+def _lines(job: str) -> Iterator[tuple[int, str]]:
+    """Those that say something, without comments, and their numbers."""
+    for number, raw in enumerate(job.splitlines(), start=1):
+        if line := re.split("[#;]", raw, maxsplit=1)[0].strip():
+            yield number, line
 
 
 def _header(line: str, number: int) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from shakedown.fit import length, marks
-from shakedown.fit.cache import Cache
-from shakedown.fit.draft import mark
+from shakedown.fit.cache import Cache, mark
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
 from shakedown.fit.trace import BLOCK_BYTES, Log

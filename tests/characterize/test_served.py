@@ -37,7 +37,7 @@ def test_fio_sees_the_turn_and_whether_what_is_written_lies_elsewhere(shingled: 
     (tmp_path / "hidden.toml").write_text(truth.toml)
     with served(f"model:{tmp_path / 'hidden.toml'}", tmp_path, scale="1") as server:
         bench = _bench(server.uri, tmp_path)
-        turn = rotation.estimate(rotation.look(bench))
+        _, turn = rotation.measure(bench)
         assert 6e4 / turn.value == pytest.approx(_PACE, rel=0.001)
         found = moved(bench, turn.value)
         assert (found.share > 0.5) is shingled

@@ -30,6 +30,7 @@ from shakedown.target.open import open_target
 
 PROFILE_NAME: Final = "twin.toml"
 LOGS_NAME: Final = "logs"
+_HIDDEN: Final = "whether it is shingled does not show: memory answers what is looked at, whatever is read meanwhile"
 _AT_ONCE: Final = "it is shingled, and what it has cached is home before its insides can be measured"
 
 
@@ -127,7 +128,7 @@ def _capacity_bytes(target: Identity) -> int:
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
     tell("fitting the twin")
     twin = draft(facts, order.name, f"Twin of {order.target}", model)
-    refusal = _AT_ONCE if facts.cleans_at_once else None
+    refusal = _AT_ONCE if facts.cleans_at_once else _HIDDEN if facts.moved.hidden else None
     if refusal is None:
         try:
             twin = calibrate(twin, facts, _modelled)

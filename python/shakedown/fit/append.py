@@ -20,6 +20,8 @@ _RUN_WRITE_BYTES: Final = 8192
 _RUNS: Final = 4
 _LONG_RUN_MS: Final = 60_000.0
 _RUN_REST_NS: Final = 20_000_000_000
+_MANY: Final = 4096
+_IN_FLIGHT: Final = 32
 _REPEATS: Final = 48
 _FEWEST_REPEATS: Final = 8
 _MOST_KEPT: Final = 400
@@ -29,7 +31,6 @@ _MOST_BYTES: Final = 4 << 30
 _MOST_IN_FLIGHT: Final = 16
 # A memory that is half full may begin to write by itself; what is on its way then makes room for half as many again.
 _BURST_OF_HALF: Final = 3
-_LEAST_PACKET_BYTES: Final = 65_536
 _NOISE: Final = 0.003
 _FITS: Final = 0.01
 _FAR_BETTER: Final = 0.25
@@ -48,7 +49,8 @@ _MOST_OFTEN: Final = 0.75
 _WIDE: Final = 2
 # What packets may hold at most is known if it is to so much.
 _MOST_APART: Final = 2
-PACKET_WRITES: Final = tuple(range(1, 49))
+_MOST_ALIKE: Final = 3
+_PACKET_WRITES: Final = 48
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,12 @@ class Append:
     one_packet_each: bool = False
     """Whether each visit may have brought one packet: what of its cost is the packet's is not known then."""
 
+    @property
+    def holds_more_writes(self) -> bool:
+        """Whether packets hold as many small writes as were written in any group, and so perhaps more."""
+        held = self.packet_writes
+        return held is not None and held.value >= _PACKET_WRITES and bool(np.isinf(held.high))
+
 
 @dataclass(frozen=True)
 class Held:
@@ -109,16 +117,19 @@ class Held:
         """Whether a power of two is one of them."""
         return self.usual.bit_count() == 1
 
+    @property
+    def most_writes(self) -> int:
+        """How many small ones fit in, as far as groups of them tell: of more none is told from this."""
+        return min(self.usual // BLOCK_BYTES, _PACKET_WRITES)
+
 
 def holdings() -> tuple[Held, ...]:
     """All that can be told apart by how many packets a write of each size needs."""
     # So much is just enough for one of these sizes in so many packets.
     enough = {
-        -(-size // count // BLOCK_BYTES) * BLOCK_BYTES
-        for size in SIZES
-        for count in range(1, size // _LEAST_PACKET_BYTES + 1)
+        -(-size // count // BLOCK_BYTES) * BLOCK_BYTES for size in SIZES for count in range(1, size // BLOCK_BYTES + 1)
     }
-    ends = sorted(enough | {_LEAST_PACKET_BYTES})
+    ends = sorted(enough)
     found = []
     for least, beyond in zip(ends, [*ends[1:], np.inf], strict=True):
         even = 1 << (least - 1).bit_length()
@@ -243,6 +254,24 @@ def run_ms(bench: Bench) -> float:
     return min(each_ms)
 
 
+@dataclass(frozen=True)
+class Many:
+    """What each of many small writes takes that come as fast as can be, and where they were written."""
+
+    ms: float
+    stretch: Stretch
+
+
+def many(bench: Bench, stretch: Stretch, settle_ns: int = 0) -> Many:
+    """Several in flight, so that the host holds nothing back."""
+    region = _Region(bench, stretch, settle_ns)
+    log = bench.play("append-many", Trace.writes(region.places(_MANY, BLOCK_BYTES), depth=_IN_FLIGHT))
+    region.clear()
+    done_ms = np.sort(log.completed_ns) / 1e6
+    # Behind the first, which memory takes.
+    return Many(float(done_ms[-1] - done_ms[_MANY // 4]) / (_MANY - 1 - _MANY // 4), stretch)
+
+
 def journal(log: Log) -> Journal:
     """From the log of single durable writes: visits that take much longer, at even distances."""
     cycle = log.cycle_ms
@@ -297,14 +326,13 @@ def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, 
     tried = [
         (*_misfit(seen, turns, weights, layout, held.usual, writes), held, writes)
         for held in by_space or holdings()
-        for writes in PACKET_WRITES
+        for writes in range(1, held.most_writes + 1)
     ]
     best = min(tried, key=lambda one: one[0])
     near = [one for one in tried if one[0] <= 1.1 * best[0] + _NOISE]
     # Of what explains the times as well the one that space tells, or a usual one.
     usual = [one for one in near if one[3].usual == layout.packet_bytes] or [one for one in near if one[3].is_even]
     misfit, append, packet, held, writes = min(usual, key=lambda one: one[0], default=best)
-    counts = {one[4] for one in near}
     size = packet_bytes_of(held, [one[3] for one in near])
     return Append(
         _over(append, [one[1] for one in near], misfit + _UNSEEN_TURNS),
@@ -312,10 +340,19 @@ def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, 
         _over(packet, [one[2] for one in near], misfit + layout.packet_tracks.half),
         # Packets that cost nothing and leave no gaps do not show.
         size if packet > _LEAST_TURNS or by_space else None,
-        _over(writes, list(counts)) if len(counts) <= 3 else None,
+        writes_of(writes, [(one[3], one[4]) for one in near]),
         misfit,
         one_packet_each=layout.cuts_writes and any(one[3].usual >= layout.command_bytes for one in near),
     )
+
+
+def writes_of(writes: int, alike: list[tuple[Held, int]]) -> Estimate | None:
+    """How many writes packets hold, if only few numbers explain the times about as well; the most of all: or more."""
+    counts = {count for _, count in alike}
+    if len(counts) > _MOST_ALIKE:
+        return None
+    at_most = any(count == held.most_writes for held, count in alike)
+    return Estimate(float(writes), float(min(counts)), np.inf if at_most else float(max(counts)))
 
 
 def packet_bytes_of(best: Held, alike: list[Held], most_apart: float = _MOST_APART) -> Estimate | None:

@@ -14,7 +14,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.grid import fitted
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, in_one_go
-from shakedown.fit.whereabouts import Sight, Watch, middle_angle
+from shakedown.fit.whereabouts import Sight, Watch, forgetting, middle_angle
 
 _COARSE_BYTES: Final = 8 << 20
 BLOCKS: Final = 144
@@ -26,6 +26,7 @@ _STOPPED_MS: Final = 30_000.0
 _LONGEST_REST_MS: Final = 16_000
 _REST_BLOCKS: Final = 200
 _PROBES: Final = 200
+_AT_A_TIME: Final = 2
 _PROBES_BYTES: Final = 4 << 30
 _PROBES_SHARE: Final = 16
 _TRIES: Final = 6
@@ -107,7 +108,7 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
     press.after(first, _REST_BLOCKS, BLOCK_BYTES)
     away = watch.angles()
-    low, high = quiet_until_late(bench, slow_ms)
+    low, high = quiet_until_late(bench, slow_ms, sight.kept)
     # Parked heads answer as late as heads that clean, and a lazy drive closes what a stream left: only data that came
     # home, and much of it, is proof. What was written before goes first.
     cleaned = False
@@ -121,20 +122,29 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     return Estimate((low + high) / 2, min(low, high), max(low, high)) if cleaned else None
 
 
-def quiet_until_late(bench: Bench, slow_ms: float) -> tuple[float, float]:
+def quiet_until_late(bench: Bench, slow_ms: float, kept: int = 0) -> tuple[float, float]:
     """Ms of silence after which no read is late, and of one after which some are: infinite if 16 s are not enough."""
     # Near each other, so that no long seek looks like cleaning; the first read brings the heads there.
     near_bytes = min(_PROBES_BYTES, bench.capacity_bytes // _PROBES_SHARE)
-    fresh = cycle(apart(_PROBES) * (near_bytes // _PROBES // BLOCK_BYTES * BLOCK_BYTES))
+    places = apart(_PROBES) * (near_bytes // _PROBES // BLOCK_BYTES * BLOCK_BYTES)
+    fresh, left = cycle(places), _PROBES - 1
     last_ns = bench.play("rest-begin", Trace.reads(np.array([next(fresh)]))).ended_ns
     low, high, idle_ms, tries, late = 0.0, np.inf, 60.0, 0, 0
     while high > 1.06 * low + 5 and idle_ms <= _LONGEST_REST_MS:
         # Not always at the same moment: between two operations the heads are free. But well between the bounds, or the
         # silences that are tried reach beyond them, and they come no nearer to each other.
         jitter = _JITTER if np.isinf(high) else min(_JITTER, (high - low) / (high + low) / _WITHIN_BOUNDS)
+        if left < _AT_A_TIME:
+            # What memory answers is never late.
+            left += _PROBES
+            if len(forget := forgetting(bench, places, kept)):
+                begin = np.array([next(fresh), next(fresh)])
+                last_ns = bench.play("rest-begin", forget + Trace.reads(begin)).ended_ns
+                left -= _AT_A_TIME
         bench.idle(int(idle_ms * (1 + jitter * (tries % 4 - 1.5)) * 1e6))
         log = bench.play("rest-probe", Trace.reads(np.array([next(fresh), next(fresh)])))
         silence, last_ns = (int(log.submitted_ns[0]) - last_ns) / 1e6, log.ended_ns
+        left -= _AT_A_TIME
         tries, late = tries + 1, late + int(log.latency_ms[0] > slow_ms)
         # One late answer may be the host's.
         if late >= _LATE:

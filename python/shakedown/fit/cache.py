@@ -61,6 +61,8 @@ class Cache:
     append: appends.Append | None = None
     run_ms: float | None = None
     """What a small write of a run takes, where packets of several writes show in nothing else."""
+    many: appends.Many | None = None
+    """Where packets may hold more than any group had."""
     flash: flash.Flash | None = None
     destage_bytes: Estimate | None = None
     """What is written from memory to the log at once."""
@@ -185,3 +187,21 @@ def says_all(cache: Cache) -> bool:
     if cache.burst_hides_log:
         return False
     return bool(cache.small.writes is None or space_bound(cache, cache.small.writes) or (writes and writes.value == 1))
+
+
+def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:
+    """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one.
+
+    Not less so where it is not known how many those are: then as many as the twin has.
+    """
+    # A host that is late may have made them contradict each other: then neither is known.
+    if cache.marks is None or cache.marks.low.low >= cache.marks.high.value:
+        return None
+    if key == "high_mark":
+        return cache.marks.high
+    found = cache.marks.low
+    below = cache.marks.step * (pass_bands - 1)
+    # But the low mark is below the high one.
+    high = cache.marks.high
+    value = min(found.value + below / 2, (found.low + high.value) / 2)
+    return Estimate(value, found.low, max(min(found.high + below, high.high), value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -28,6 +29,7 @@ _BUFFERED: Final = (0.5, 0.6, 2 / 3, 0.72, 0.8, 0.86, 0.9, *np.round(np.arange(0
 # Of large writes half and more may leave meanwhile, where the link brings them hardly faster.
 _LEAVING: Final = (0.25, 0.32, 0.4, *_BUFFERED)
 _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
+_AS_FAST: Final = 0.01
 _COLLECT_TURNS: Final = 0.3
 _NO_LIMIT: Final = 100_000_000
 _MORE_WRITES: Final = 1.3
@@ -240,6 +242,8 @@ def _memory(facts: Facts) -> list[Stage]:
 
 
 def _packed(twin: Twin, cache: Cache, make: Make) -> Twin:
+    if cache.many:
+        return _as_fast(twin, cache.many, make)
     if not cache.run_ms:
         return twin
     stage = Stage(
@@ -256,11 +260,31 @@ def _packed(twin: Twin, cache: Cache, make: Make) -> Twin:
     return _fitted(twin, stage, make)
 
 
+def _as_fast(twin: Twin, many: appends.Many, make: Make) -> Twin:
+    """Of more writes a packet than any group had, the fewest with which many at a time take the twin no longer.
+
+    Other costs of a visit would do as well: so many are not identified.
+    """
+    section, key = "translation.cache", "packet_writes"
+    least = round(twin.number(section, key))
+    most = max(round(twin.number(section, "packet_bytes")) // BLOCK_BYTES, least)
+
+    def is_as_fast(writes: int) -> bool:
+        bench = make(twin.with_value(section, key, writes).toml)
+        return appends.many(bench, many.stretch).ms <= (1 + _AS_FAST) * many.ms
+
+    fewest = least + bisect_left(range(least, most), True, key=is_as_fast)
+    fast = twin.with_value(section, key, fewest)
+    fast.doubt(section, key, f"at least {least}, for groups had no more; with {fewest} many take no longer")
+    return fast
+
+
 def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     """The merge buffer shows in what cleaning a band takes: best where a write waits for that, else in a silence."""
     if 0.5 not in cache.bands or not band_size_is_known(facts) or cache.rest_ms is None:
         return []
-    sight, rest_ms = Sight(facts.turn_ms.value, flash=cache.place == "flash"), cache.rest_ms
+    sight = Sight(facts.turn_ms.value, flash=cache.place == "flash", kept=facts.read_segments)
+    rest_ms = cache.rest_ms
     # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.
     seen = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
     own = seen.bands or cache.bands[0.5]

@@ -22,6 +22,8 @@ _LONGEST_REST_MS: Final = 240_000.0
 _MOST_LOOKS: Final = 7
 _ANOTHER: Final = 0.5
 _RATIONED: Final = 1.3
+# The last has what is left.
+_SINGLE: Final = 2.5
 _FEWEST_BANDS: Final = 8
 _NEARLY_ALL: Final = 0.9
 _WHOLE_BANDS: Final = 16
@@ -111,10 +113,15 @@ def forced(few: Marked) -> Pass:
     """A pass that frees the room of as many marks as its bands have; if it comes earlier, writes are rationed."""
     by_room = few.bands
     by_time = few.all_bands / few.passes
+    if np.isinf(few.spacing):
+        return Pass(Estimate(round(few.all_bands), few.all_bands - few.grain, np.inf), 0)
     rationed = by_time > _RATIONED * max(by_room, 1.0) + 1
     count = max(round(by_time if rationed else by_room), 1)
     error = max(0.1 * count, 0.5) if rationed else few.grain
-    return Pass(Estimate(count, max(count - error, 1.0), count + error), round(few.spacing) if rationed else 0)
+    # One of the bands of the first pass is the fillers': where a single one is seen from its beginning to its end, that
+    # counts.
+    more = 1.0 if not rationed and few.passes <= _SINGLE else 0.0
+    return Pass(Estimate(count, max(count - error, 1.0), count + error + more), round(few.spacing) if rationed else 0)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import band_tracks
-from shakedown.fit.cache import Cache, gathered_bytes, space_bound
+from shakedown.fit.cache import Cache, gathered_bytes, mark, space_bound
 from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES, Marked, Pass, forced
 from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.entries import put_entries
@@ -20,6 +20,7 @@ from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, UNKNOWN, Twin
+from shakedown.fit.whereabouts import Moved
 
 _SETTLE_MS: Final = 0.2
 _OTHER_WAY: Final = 4
@@ -216,8 +217,11 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "read_segments", facts.read_segments, kept)
 
 
-def _at_home(share: float, elsewhere: str) -> str:
+def _at_home(moved: Moved, elsewhere: str) -> str:
     """Of a drive that moves what is written nearly all lies ``elsewhere``; a few seem to whose answers were late."""
+    share = moved.share
+    if moved.hidden:
+        return f"{UNKNOWN}; memory answered {moved.unseen_share:.0%} of all looks, whatever was read in between"
     if round(100 * share) == 0:
         return elsewhere
     late = f"late answers, below the limit of {MOVED:.0%} for a shingled drive"
@@ -232,7 +236,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         _doubt_inmost(twin)
         return
     if facts.cache is None:
-        twin.put("translation", "kind", "identity", _at_home(facts.moved.share, share))
+        twin.put("translation", "kind", "identity", _at_home(facts.moved, share))
         return
     twin.put("translation", "kind", "shingled", share)
     cache = facts.cache
@@ -255,8 +259,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
         if cache.moves_bands or not mapping_is_known(twin):
             _doubt_inmost(twin)
     _cache(twin, cache)
-    if facts.outer is None and not cache.flash:
-        _doubt_layout(twin)
+    _doubt_layout(twin, cache, tracks_known=facts.outer is not None)
     _cleaning(twin, facts, cache, tracks)
     _streams(twin, cache)
     never_empty = cache.streams is None or cache.regions > 1 or cache.contradicts
@@ -280,13 +283,16 @@ def _doubt(twin: Twin, *parts: str) -> None:
                 twin.doubt(section, key, "what was written to see it was cleaned under way")
 
 
-def _doubt_layout(twin: Twin) -> None:
+def _doubt_layout(twin: Twin, cache: Cache, *, tracks_known: bool) -> None:
     """Where a write lies behind another shows as an angle: without skews it leads to other spaces, and other costs."""
+    if cache.flash or (tracks_known and cache.layout.explains):
+        return
+    why = "no packets that were tried explain what writes take of the log" if tracks_known else "tracks did not show"
     section = "translation.cache"
     for key in _BY_ANGLES:
         if key in twin.sections[section]:
             _, origin = twin.sections[section][key]
-            twin.doubt(section, key, f"tracks did not show: {origin.removeprefix(f'{UNKNOWN}; ')}")
+            twin.doubt(section, key, f"{why}: {origin.removeprefix(f'{UNKNOWN}; ')}")
 
 
 def bands_origin(counts: list[float], found: str, *, one_each: bool = False) -> str:
@@ -318,7 +324,11 @@ def _cache(twin: Twin, cache: Cache) -> None:
     writes = int(cost.packet_writes.value) if cost.packet_writes else 1
     _limits(twin, cache)
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
-    _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
+    if cost.packet_writes and math.isinf(cost.packet_writes.high):
+        why = "groups had no more" if cost.holds_more_writes else "no more fit into its bytes"
+        _at_least(twin, section, "packet_writes", cost.packet_writes, why)
+    else:
+        _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
         _measured(twin, section, "flash_read_us", cache.flash.read_us, 1)
         _measured(twin, section, "flash_write_us", cache.flash.write_us, 1)
@@ -471,24 +481,6 @@ def mapping_is_known(twin: Twin) -> bool:
     return not twin.is_unknown("translation", "mapping")
 
 
-def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:
-    """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one.
-
-    Not less so where it is not known how many those are: then as many as the twin has.
-    """
-    # A host that is late may have made them contradict each other: then neither is known.
-    if cache.marks is None or cache.marks.low.low >= cache.marks.high.value:
-        return None
-    if key == "high_mark":
-        return cache.marks.high
-    found = cache.marks.low
-    below = cache.marks.step * (pass_bands - 1)
-    # But the low mark is below the high one.
-    high = cache.marks.high
-    value = min(found.value + below / 2, (found.low + high.value) / 2)
-    return Estimate(value, found.low, max(min(found.high + below, high.high), value))
-
-
 def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
     section, found = "translation.cleaning", pass_of(facts)
@@ -498,6 +490,9 @@ def _pass(twin: Twin, facts: Facts) -> None:
         return
     if found is None:
         twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))
+        return
+    if math.isinf(found.bands.high):
+        _at_least(twin, section, "bands_per_pass", found.bands, "one pass cleaned all that was to be")
         return
     _measured(twin, section, "bands_per_pass", found.bands, 0)
     if found.ration:
@@ -583,6 +578,10 @@ def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
 
 def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
     twin.put(section, key, value, _span(found, 0) if found else f"{UNKNOWN}; usual")
+
+
+def _at_least(twin: Twin, section: str, key: str, found: Estimate, why: str) -> None:
+    twin.put(section, key, round(found.value), f"{UNKNOWN}; at least {found.low:.0f}, for {why}")
 
 
 def _span(found: Estimate, digits: int) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import cycle
 from typing import Final
 
 import numpy as np
 
+from shakedown.errors import InconclusiveError
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.even import even_waits
 from shakedown.fit.place import aligned, rewrite, scattered
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.whereabouts import forget_these
 
 _AGAIN: Final = 12
 _SIZES: Final = (4096, 65_536, 262_144, 1 << 20)
@@ -31,7 +33,8 @@ _USUAL_COMMANDS: Final = (122_880, 245_760, 65_536, 131_072, 262_144, 524_288)
 # What memory answers takes as long each time, to so much of it and what a host is late by mostly.
 _STEADY, _STEADY_MS = 0.1, 0.2
 _FEWEST_SIZES: Final = 2
-_SEGMENTS: Final = 300
+# Where even more are kept tracks come from memory, too.
+_SEGMENTS: Final = (300, 450)
 # One in thirty comes as soon by its angle alone.
 _HITS, _LOOKS = 3, 6
 _READ_AHEAD_NS: Final = (700_000_000, 720_000_000)
@@ -174,22 +177,30 @@ def _cut(sizes: Ints, medians: Floats, spread: float, straight_off: float) -> Li
 def read_segments(bench: Bench, hit_ms: float) -> int:
     """How many ranges that were read are kept: reading backwards what was read hits until the oldest kept.
 
-    The newest is the one that the heads still read on from; it is not kept yet.
+    The newest is the one that the heads still read on from; it is not kept yet. Raises InconclusiveError where too many
+    are kept for anything else to show.
     """
-    places = np.arange(_SEGMENTS) * _spacing(bench.capacity_bytes, _SEGMENTS)
-    trace = Trace.reads(np.concatenate([places, places[::-1]]))
-    looks = [bench.play("read-segments", trace).latency_ms[_SEGMENTS:] for _ in range(_COUNTS)]
-    # A host that is late is so at another read in each look, and seldom twice in a row; no arm moves as fast as memory.
-    missed = np.median(looks, axis=0) > hit_ms
-    twice = np.flatnonzero(missed[:-1] & missed[1:])
-    return max(int(twice[0]) - 1, 1) if len(twice) else _SEGMENTS
+    for count in _SEGMENTS:
+        places = np.arange(count) * _spacing(bench.capacity_bytes, count)
+        trace = Trace.reads(np.concatenate([places, places[::-1]]))
+        looks = [bench.play("read-segments", trace).latency_ms[count:] for _ in range(_COUNTS)]
+        # A host that is late is so at another read in each look, and seldom twice in a row; no arm moves as fast as
+        # memory.
+        missed = np.median(looks, axis=0) > hit_ms
+        twice = np.flatnonzero(missed[:-1] & missed[1:])
+        if len(twice):
+            return max(int(twice[0]) - 1, 1)
+    raise InconclusiveError(
+        f"memory keeps {count} ranges of what was read, or more: too much comes from it to tell what lies where",
+        hint="whether a drive is shingled may show in other evidence: `shakedown identify`",
+    )
 
 
-def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
-    """How far the heads read on past a read when nobody asks for more."""
+def read_ahead(bench: Bench, hit_ms: float, kept: int) -> Estimate:
+    """How far the heads read on past a read when nobody asks for more, where memory keeps so many ranges."""
     apart = bench.capacity_bytes // 70 // BLOCK_BYTES * BLOCK_BYTES
     draw = np.random.default_rng(3)
-    place = cycle(draw.permutation(64) * apart)
+    place = _forgotten(bench, draw.permutation(64) * apart, kept)
 
     def reaches(ahead: int) -> bool:
         hits = misses = 0
@@ -213,6 +224,13 @@ def read_ahead(bench: Bench, hit_ms: float) -> Estimate:
         middle = (middle + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
         low, high = (middle, high) if reaches(middle) else (low, middle)
     return Estimate((low + high) / 2, low, high)
+
+
+def _forgotten(bench: Bench, places: Ints, kept: int) -> Iterator[int]:
+    """These places over and over, none of which memory holds by then, nor what was read behind each."""
+    while True:
+        yield from places
+        forget_these(bench, places, kept)
 
 
 @dataclass(frozen=True)

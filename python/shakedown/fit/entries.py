@@ -28,7 +28,7 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     small = met - held if met else single
     small = None if met and cache.in_memory is None and met <= most_held else small
     small, single = (count if count and count > 0 else None for count in (small, single))
-    if cache.length is None and small is not None:
+    if (cache.length is None or not cache.layout.explains) and small is not None:
         # Which of both ended is not known.
         why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
         twin.put(section, "entries", max(small, single or 0), why)

@@ -159,8 +159,7 @@ class Facts:
 def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearLog = lambda _bytes: None) -> Facts:
     """Measure everything; ``tell`` hears what is measured next, and ``hear_log`` how many bytes a log has."""
     tell("rotation")
-    log = rotation.look(bench)
-    turn = rotation.estimate(log)
+    log, turn = rotation.measure(bench)
     tell("transfer rates")
     read = tuple(rates.measure(bench, share) for share in platters.SHARES)
     tell("overhead, link and memory")
@@ -174,6 +173,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     seeks = {share: one for share, one in looks if one}
     tell("read-ahead and write buffer")
     hit_ms = link.answer_ms(BLOCK_BYTES) + 0.03 * turn.value
+    kept = dram.read_segments(bench, hit_ms)
     facts = Facts(
         bench.capacity_bytes,
         turn,
@@ -182,8 +182,8 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
         found.outer,
         found.inner,
         seeks if len(seeks) > 1 else seek.USUAL,
-        dram.read_segments(bench, hit_ms),
-        dram.read_ahead(bench, hit_ms),
+        kept,
+        dram.read_ahead(bench, hit_ms, kept),
         dram.bursts(bench, overhead_ms, turn.value),
         dram.deep_reads_gain(bench),
         None,
@@ -192,11 +192,11 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved = most_moved(bench, turn.value, _SETTLE_NS)
-    facts.left_at_once = left_at_once(bench, turn.value)
+    facts.moved = most_moved(bench, turn.value, _SETTLE_NS, kept)
+    facts.left_at_once = left_at_once(bench, turn.value, kept)
     if facts.moved.share > MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
-    elif not facts.cleans_at_once:
+    elif not (facts.cleans_at_once or facts.moved.hidden):
         tell("writes all over the surface")
         facts.bursts = dram.over_surface(bench, facts.bursts, overhead_ms, turn.value)
         if found.outer and link.seen:
@@ -217,12 +217,13 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Cache:
     in_flash = facts.moved.flash_share > MOVED
-    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash).with_marks(bench)
+    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash, kept=facts.read_segments)
+    sight = sight.with_marks(bench)
     tell("where the cache lies")
     place: Place = "flash"
     if not sight.flash:
         beside_ms = platters.beside_ms(facts.rates, facts.link)
-        place = place_of_cache(bench, facts.surface, facts.seeks, beside_ms, sight.turn_ms)
+        place = place_of_cache(bench, facts.surface, facts.seeks, beside_ms, sight.turn_ms, sight.kept)
     facts.cache = cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
@@ -327,11 +328,13 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     visits = appends.visits(bench, settle_ns, facts.bursts, stretch)
     cache.append = appends.estimate(visits, sight.turn_ms, cache.layout, facts.overhead_ms, link_mb_s)
     if sight.flash:
-        cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s)
+        cache.flash = flash.measure(bench, visits, facts.overhead_ms, link_mb_s, sight.kept)
         packets = cache.flash.packets
         cache.append = replace(cache.append, packet_bytes=packets.bytes_held, packet_writes=packets.writes_held)
     if facts.bursts.write_back and cache.append.packet_writes is None:
         cache.run_ms = appends.run_ms(bench)
+    if facts.bursts.write_back and cache.append.holds_more_writes:
+        cache.many = appends.many(bench, stretch, settle_ns)
     tell("length of the log")
     band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
     settle_ns = _settle_ns(cache, _MARKED_BANDS)
@@ -571,7 +574,9 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
 def _fill_in_groups(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     """Where full packets end with the entries, and those of one write with the space, which hides what an entry is."""
     held, met = packet_writes(cache), cache.small.writes if cache.small else None
-    if held == 1 or met is None or cache.length is None or not facts.bursts.write_back:
+    # One packet may hold a group that is to fill two.
+    vague = cache.append is None or cache.append.holds_more_writes
+    if held == 1 or vague or met is None or cache.length is None or not facts.bursts.write_back:
         return
     # How many of those in memory were in the log already is not known.
     small = Estimate(met - (cache.in_memory or 0) / 2, met - (cache.in_memory or 0), met)

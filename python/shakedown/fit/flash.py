@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from scipy.optimize import nnls
 
-from shakedown.fit.append import PACKET_WRITES, Visits, holdings, host_share_ms, packet_bytes_of, small_visits
+from shakedown.fit.append import Visits, holdings, host_share_ms, packet_bytes_of, small_visits, writes_of
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
@@ -24,7 +24,6 @@ _HIDDEN: Final = 1.02
 _SHARE_OFF: Final = 0.02
 _ERROR_MS: Final = 0.005
 _READ_US: Final = 20.0
-_MOST_ALIKE: Final = 3
 _MOST_APART: Final = 4
 # Faster than any link, so that it does not show.
 _MOST_RATE_MB_S: Final = 10_000.0
@@ -55,7 +54,7 @@ class Flash:
         return Estimate(each.value * 1e3, each.low * 1e3, each.high * 1e3)
 
 
-def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float) -> Flash:
+def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float, kept: int) -> Flash:
     """Read what was written, once memory has forgotten it; writes are those of ``append.visits``."""
     first = aligned(0.42 * bench.capacity_bytes)
     count = _EACH * len(_SIZES)
@@ -66,7 +65,7 @@ def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float) ->
     sizes = written.lengths.copy()
     sizes[::2] = lengths[order]
     bench.play("flash-write", Trace(written.verbs, written.offsets, sizes))
-    forget(bench)
+    forget(bench, offsets, kept)
     again = order[::-1]
     log = bench.play("flash-read", Trace(np.zeros(count, np.int64), offsets[again], lengths[again]))
     rewrite(bench, "flash-rewrite", first, count * _SLOT_BYTES)
@@ -97,7 +96,7 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
     shows = times > _HIDDEN * overhead_ms if seen.write_back else np.ones(len(times), bool)
     tried = []
     for held in holdings():
-        for writes in PACKET_WRITES:
+        for writes in range(1, held.most_writes + 1):
             _, by_group, _ = small_visits(seen, writes, 0.0)
             packets = np.concatenate([by_group, np.ceil(seen.sizes / held.usual)])
             parts = np.stack([packets, moved / 1e6], axis=1) * weights[:, None]
@@ -116,10 +115,5 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
         Estimate(write_ms, max(min(costs) - error, 0.0), max(costs) + error),
         Estimate(slope, min(slopes) / (1 + best[0]) / 1.02, max(slopes) * (1 + best[0]) * 1.02),
         packet_bytes_of(best[3], [one[3] for one in near], _MOST_APART),
-        _limit(best[4], {one[4] for one in near}),
+        writes_of(best[4], [(one[3], one[4]) for one in near]),
     )
-
-
-def _limit(best: int, alike: set[int]) -> Estimate | None:
-    """A limit of packets, if only few explain the times as well."""
-    return Estimate(float(best), float(min(alike)), float(max(alike))) if len(alike) <= _MOST_ALIKE else None

@@ -28,7 +28,7 @@ _SHOWS: Final = 0.5
 def follow_turns(twin: Twin, cache: Cache, turn_ms: float, make: Callable[[str], Bench]) -> Estimate | None:
     """What makes the twin's memory as fast as the drive's; none unless it is needed. None: it does not show."""
     small, cost = cache.small, cache.append
-    if small is None or small.pace is None or cost is None or cache.flash:
+    if small is None or small.pace is None or cost is None or cache.flash or not cache.layout.explains:
         return None
     seen, most = small.pace, min(small.written, _WRITES)
 

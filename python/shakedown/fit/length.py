@@ -53,7 +53,7 @@ class Length:
     passes: float
     """How many of such passes the marks were worth."""
     spacing: float
-    """Writes from one forced pass to the next."""
+    """Writes from one forced pass to the next; infinite where one cleaned all that was marked."""
     marks: float
     """How many marks the room is worth that they take: those of a pass, unless writes are rationed."""
     marks_written: int
@@ -227,7 +227,8 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     # So many writes go where the marks were, and what lies between them.
     end = first + marks * (grain + small) / grain
     late = window[(window >= first) & (window < end) & (excess[window] > long)]
-    spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 2 else float(marks)
+    # The last pass has less to clean than others, but the one before left no more room for that.
+    spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 1 else np.inf
     calm_log = log.part(slice(beginning, first))
     regular = journal(calm_log) if first > 2 * beginning else Journal(0, 0.0)
     error = grain + layout.error_share(int(log.lengths[-1])) * length

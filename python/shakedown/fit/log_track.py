@@ -37,7 +37,7 @@ def measure(bench: Bench, sight: Sight, first: int) -> Floats:
     lengths = trace.lengths.copy()
     lengths[::2] = sizes
     bench.play("log-track-write", Trace(trace.verbs, trace.offsets, lengths))
-    forget(bench)
+    forget(bench, ends, sight.kept)
     now = watch.angles()
     now[~sight.differ(now, watch.home)] = np.nan
     rewrite(bench, "log-track-rewrite", first, slots * wide)

@@ -10,6 +10,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.seek import Surface, bracket
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.whereabouts import forget_these
 
 Place = Literal["outer", "inner", "spread", "flash"]
 
@@ -20,7 +21,7 @@ _SLOT_BYTES: Final = 1 << 20
 
 
 def place_of_cache(
-    bench: Bench, surface: Surface, seeks: dict[float, Estimate], overhead_ms: float, turn_ms: float
+    bench: Bench, surface: Surface, seeks: dict[float, Estimate], overhead_ms: float, turn_ms: float, kept: int
 ) -> Place:
     """To which edge seeks to freshly written blocks lead; that there are several places is told by their logs."""
     first = aligned(_HOME * bench.capacity_bytes)
@@ -28,7 +29,9 @@ def place_of_cache(
     bench.play("place-write", Trace.writes(offsets, flush_every=1))
     found = []
     for share in _FROM:
-        log = bench.play(f"place-from-{share}", Trace.reads(_pairs(bench, share, offsets)))
+        pairs = _pairs(bench, share, offsets)
+        forget_these(bench, pairs, kept)
+        log = bench.play(f"place-from-{share}", Trace.reads(pairs))
         found.append(bracket(log.latency_ms[1::2], overhead_ms, turn_ms).value)
     rewrite(bench, "place-rewrite", first, _BLOCKS * _SLOT_BYTES)
     strokes = np.array([surface.stroke(share * bench.capacity_bytes) for share in _FROM])

@@ -20,7 +20,7 @@ from shakedown.fit.length import Filler, Room, marked_trace
 from shakedown.fit.marks import low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
 from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Found, Ints, Log, Trace, in_one_go
-from shakedown.fit.whereabouts import Sight, Watch, angles_of, reference_places
+from shakedown.fit.whereabouts import Sight, Watch, angles_of, forgetting, reference_places
 
 _MOST_MARKS: Final = 96
 _FEWEST_MARKS: Final = 12
@@ -119,10 +119,13 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     look = Trace.reads(np.concatenate([reference_places(bench), marks[apart(count)]]))
     slot = int(_READS_SHARE * bench.capacity_bytes / _READS) // BLOCK_BYTES * BLOCK_BYTES
     reads = Trace.reads(scattered(_READS, aligned(_READS_AT * bench.capacity_bytes), _READS, slot))
-    trace = writes.part(slice(None, begun)) + look + writes.part(slice(begun, None)) + look + reads + look
+    # As long as nothing is to be cleaned: the second look would come from memory, and the reads make that forget again.
+    between = forgetting(bench, look.offsets, sight.kept)
+    trace = writes.part(slice(None, begun)) + look + between + writes.part(slice(begun, None)) + look + reads + look
     log = bench.play("unasked", trace)
     read = log.part(log.verbs == READ)
-    looks = [read.part(slice(begin, begin + len(look))) for begin in (0, len(look), 2 * len(look) + _READS)]
+    second = len(look) + len(between)
+    looks = [read.part(slice(begin, begin + len(look))) for begin in (0, second, second + len(look) + _READS)]
     away, then, now = (angles_of(one, sight)[np.argsort(apart(count))] for one in looks)
     every = np.ones(count, bool)
     first, later = (oldest_cleaned(sight.differ(angles, away), every)[0] for angles in (then, now))

@@ -91,6 +91,8 @@ class _Probe:
     turn_ms: float
     blur: float
     """What a step is known to, in turns."""
+    kept: int
+    """How many ranges that were read memory keeps."""
     borders: Floats
     """By how much two steps of the same space may differ, as tracks end within the one or the other; none first."""
 
@@ -98,7 +100,7 @@ class _Probe:
     def of(bench: Bench, sight: Sight, skews: tuple[float, ...]) -> _Probe:
         ends = np.array([0.0, *skews])
         apart = np.unique(ends[:, None] - ends)
-        return _Probe(bench, sight.turn_ms, sight.blur, np.append(0.0, apart[apart != 0.0]))
+        return _Probe(bench, sight.turn_ms, sight.blur, sight.kept, np.append(0.0, apart[apart != 0.0]))
 
     def tell(self, name: str, offsets: list[float], times: int) -> Floats:
         """How much likelier each write makes it that neighbours of some places share no log, a row for each two.
@@ -132,8 +134,8 @@ class _Probe:
         written = np.array(rows)
         trace = Trace.durable_writes(written[:, 0], written[:, 1])
         bench.play(f"{name}-write", trace)
-        forget(bench)
         watched = written[:, 0].reshape(-1, _GROUP)[:, (0, 1, 3, 5)].ravel()
+        forget(bench, watched, self.kept)
         angles = logged_angles(bench, f"{name}-read", watched, self.turn_ms)
         for place in places:
             rewrite(bench, f"{name}-rewrite", place, _GROUP * len(_BETWEEN) * _SLOT_BYTES)

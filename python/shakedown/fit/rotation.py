@@ -11,6 +11,8 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
 
 _PLACES: Final = 300
+# Where memory keeps about as many ranges as that.
+_MORE_PLACES: Final = 1200
 _ROUNDS: Final = 4
 # Moments with a blur are those of a real host, whose clock is not better than this.
 _BLURRED: Final = 1e-4
@@ -31,9 +33,14 @@ def short_way(turns: Turns) -> Turns:
     return (turns + 0.5) % 1.0 - 0.5
 
 
-def look(bench: Bench) -> Log:
-    """The log that tells how long a turn is."""
-    return bench.play("rotation", trace(bench.capacity_bytes))
+def measure(bench: Bench) -> tuple[Log, Estimate]:
+    """How long a turn is, and the log that tells it. Raises InconclusiveError."""
+    log = bench.play("rotation", trace(bench.capacity_bytes))
+    try:
+        return log, estimate(log)
+    except InconclusiveError:
+        log = bench.play("rotation-of-more", trace(bench.capacity_bytes, _MORE_PLACES))
+        return log, estimate(log)
 
 
 def blur_turns(log: Log, turn_ms: float) -> float:
@@ -42,10 +49,10 @@ def blur_turns(log: Log, turn_ms: float) -> float:
     return float(np.quantile(np.abs(turns - np.round(turns)), _MOSTLY))
 
 
-def trace(capacity_bytes: int) -> Trace:
+def trace(capacity_bytes: int, count: int = _PLACES) -> Trace:
     """Blocks near the outer edge, far enough apart and too many for a read-ahead to hold when they come again."""
-    spacing = min(capacity_bytes // (2 * _PLACES), 16 << 20) // BLOCK_BYTES * BLOCK_BYTES
-    places = np.arange(_PLACES) * spacing
+    spacing = min(capacity_bytes // (2 * count), 16 << 20) // BLOCK_BYTES * BLOCK_BYTES
+    places = np.arange(count) * spacing
     draw = np.random.default_rng(1)
     return Trace.reads(np.concatenate([draw.permutation(places) for _ in range(_ROUNDS)]))
 
@@ -85,7 +92,8 @@ def phases(log: Log, turn_ms: float) -> Floats:
 def _nothing_turns() -> InconclusiveError:
     return InconclusiveError(
         "what was read comes at no turn of platters: this is no hard drive, or one that answers without them",
-        hint="an SSD, an array and a file in memory have no turn; a drive that was never written must be filled first",
+        hint="an SSD, an array and a file in memory have no turn; a drive that was never written must be "
+        "filled first; one whose memory keeps a thousand ranges that were read shows none",
     )
 
 

@@ -106,8 +106,9 @@ def _away_at_ends(bench: Bench, request: int, sight: Sight, run_bytes: int, *, a
     rewrite(bench, f"stream-{request}-before", first, length)
     # What lies in the log in the same order twice comes at the same angles twice, if what lies between is whole turns.
     bench.idle(_COMPLETING_NS)
-    forget(bench)
-    watch = Watch.over(bench, f"stream-{request}", np.concatenate([front, ends]), sight)
+    watched = np.concatenate([front, ends])
+    forget(bench, watched, sight.kept)
+    watch = Watch.over(bench, f"stream-{request}", watched, sight)
     run = first + np.arange(length // request) * request
     one_by_one = Trace.writes(run[:alone], request, flush_every=1)
     together = Trace.writes(run[alone:], request, flush_every=len(run) - alone)
@@ -154,7 +155,7 @@ def _away_after_run(bench: Bench, share: float, request: int, sight: Sight) -> N
     rewrite(bench, "stream-run-before", first, LONG_RUN_BYTES)
     # The band that this leaves is to be complete: else the run makes the drive complete it, with what it cached of it.
     bench.idle(_COMPLETING_NS)
-    forget(bench)
+    forget(bench, places, sight.kept)
     watch = Watch.over(bench, "stream-run", places, sight)
     # What is still in memory when the run becomes a stream goes with it, past the cache: so little is. Each durable
     # alone would take a visit to the log, of which a small one does not have as many as a run has requests.
@@ -194,10 +195,10 @@ def _follows(bench: Bench, count: int, request: int, run: Estimate, sight: Sight
     size_bytes = (before + after + 2 * _MOST_TRACKED) * request
     rewrite(bench, f"streams-{count}-before", first, size_bytes)
     bench.idle(_COMPLETING_NS)
-    forget(bench)
     # Several, so that no single answer decides.
     step = max(after * request // _ENDS // BLOCK_BYTES, 1) * BLOCK_BYTES
     ends = np.arange(int(one[before]), int(one[-1]) + request, step)
+    forget(bench, ends, sight.kept)
     watch = Watch.over(bench, f"streams-{count}", ends, sight)
     offsets = np.concatenate([one[:before], others, one[before:]])
     bench.play(f"streams-{count}-write", Trace.writes(offsets, request, flush_every=len(offsets)))

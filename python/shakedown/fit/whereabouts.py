@@ -32,6 +32,12 @@ _MOST_UNSHARP: Final = 0.25
 _LOOKS: Final = 5
 _HALF: Final = 0.5
 _FORGETTING_BYTES: Final = 384 << 20
+# How many ranges memory keeps is known to so much; and whichever it gives up first, few outlast twice as many.
+_AT_MOST: Final = 1.25
+_PUSHED_OUT: Final = 2
+# Wider than what is read on behind a read, so that none leaves a range for two.
+_FORGETTING_STEP_BYTES: Final = 4 << 20
+_FORGETTING_DEPTH: Final = 32
 _LEAST_QUIET: Final = 0.2
 _REGION_BYTES: Final = 96 << 20
 
@@ -47,16 +53,19 @@ class Sight:
     marks: Floats | None = None
     """Angles of some blocks that nobody writes: what the known length of a turn is wrong by, and how late the host is
     just now, shows in them. Of a model, which is never late, they are asked in each watch anew."""
+    kept: int = 0
+    """How many ranges that were read memory keeps: it is to answer none of what is looked at."""
 
     @staticmethod
-    def through(turn_ms: float, blur_turns: float, *, flash: bool) -> Sight:
+    def through(turn_ms: float, blur_turns: float, *, flash: bool, kept: int = 0) -> Sight:
         """Where moments are known to so much only."""
-        return Sight(turn_ms, flash, float(np.clip(_BLURS * blur_turns, _TOLERANCE_TURNS, _MOST_TOLERANCE_TURNS)))
+        tolerance = float(np.clip(_BLURS * blur_turns, _TOLERANCE_TURNS, _MOST_TOLERANCE_TURNS))
+        return Sight(turn_ms, flash, tolerance, kept=kept)
 
     def with_marks(self, bench: Bench) -> Sight:
         """One that knows where its marks lie; a host that is late in some looks is not in most."""
         first = np.zeros(1, np.int64)
-        looks = [_angles(bench, "marks", first, self.turn_ms)[1] for _ in range(_LOOKS)]
+        looks = [_angles(bench, "marks", first, self)[1] for _ in range(_LOOKS)]
         drifts = [middle_angle(rotation.short_way(look - looks[0])) for look in looks]
         return replace(self, marks=middle_look([(look - drift) % 1 for look, drift in zip(looks, drifts, strict=True)]))
 
@@ -77,6 +86,13 @@ class Moved:
 
     share: float
     flash_share: float = 0.0
+    unseen_share: float = 0.0
+    """Of how many nothing showed before they were written: memory answered, whatever had been read meanwhile."""
+
+    @property
+    def hidden(self) -> bool:
+        """Whether that hides where data lies."""
+        return self.unseen_share > _HALF >= self.share
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ class Watch:
     def over(bench: Bench, name: str, offsets: Ints, sight: Sight) -> Watch:
         """Read the blocks, whose offsets rise, for the first time."""
         if sight.marks is None:
-            return Watch(bench, name, offsets, sight, *_angles(bench, f"{name}-home", offsets, sight.turn_ms))
+            return Watch(bench, name, offsets, sight, *_angles(bench, f"{name}-home", offsets, sight))
         unseen = Watch(bench, name, offsets, sight, np.zeros(0), sight.marks)
         return replace(unseen, home=unseen.looked("home"))
 
@@ -111,7 +127,7 @@ class Watch:
 
     def _look(self, when: str) -> tuple[Floats, bool]:
         """Their angles, and whether the marks came where they lie."""
-        angles, marks = _angles(self.bench, f"{self.name}-{when}", self.offsets, self.sight.turn_ms)
+        angles, marks = _angles(self.bench, f"{self.name}-{when}", self.offsets, self.sight)
         drift = rotation.short_way(marks - self.marks)
         middle = middle_angle(drift)
         off = np.abs(rotation.short_way(drift - middle))
@@ -125,7 +141,7 @@ class Watch:
         return np.asarray(self.sight.differ(now, self.home) | (np.isnan(now) & self.sight.flash))
 
 
-def moved(bench: Bench, turn_ms: float, most: int = _BLOCKS) -> Moved:
+def moved(bench: Bench, turn_ms: float, most: int = _BLOCKS, *, kept: int = 0) -> Moved:
     """How many of some durably written blocks lie elsewhere afterwards: nearly none, or nearly all.
 
     A host that is late now and then makes blocks seem elsewhere that nobody wrote: as many are taken off. What comes
@@ -134,34 +150,35 @@ def moved(bench: Bench, turn_ms: float, most: int = _BLOCKS) -> Moved:
     first = aligned(0.4 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(most, slots // 2), first, slots, 16 * BLOCK_BYTES))
-    sight = Sight(turn_ms, flash=True)
+    sight = Sight(turn_ms, flash=True, kept=kept)
     watch = Watch.over(bench, "moved", offsets, sight)
-    unmoved = float(np.mean(sight.differ(watch.angles(), watch.home)))
+    again = watch.angles()
+    unmoved, unseen = float(np.mean(sight.differ(again, watch.home))), float(np.mean(np.isnan(again)))
     bench.play("moved-write", Trace.writes(offsets[apart(len(offsets))], flush_every=1))
-    forget(bench)
+    forget(bench, offsets, kept)
     now = watch.angles()
     seen, in_flash = sight.differ(now, watch.home), np.isnan(now) & ~np.isnan(watch.home)
     rewrite(bench, "moved-rewrite", first, slots * 16 * BLOCK_BYTES)
     share = max(float(np.mean(seen)) - unmoved, 0.0) / max(1 - unmoved, _LEAST_QUIET)
-    return Moved(share, float(np.mean(in_flash)))
+    return Moved(share, float(np.mean(in_flash)), unseen)
 
 
-def most_moved(bench: Bench, turn_ms: float, rest_ns: int) -> Moved:
+def most_moved(bench: Bench, turn_ms: float, rest_ns: int, kept: int) -> Moved:
     """What became of blocks that were written, the most of some looks.
 
     Where it is not nearly all, the cache may have been too full just then, so that what was new in it went home: other
     looks follow a rest, at fewer blocks.
     """
-    seen = moved(bench, turn_ms)
+    seen = moved(bench, turn_ms, kept=kept)
     for _ in range(_MORE_LOOKS):
         if seen.share >= _NEARLY_ALL:
             break
         bench.idle(rest_ns)
-        seen = max(seen, moved(bench, turn_ms, _FEW_BLOCKS), key=lambda one: one.share)
+        seen = max(seen, moved(bench, turn_ms, _FEW_BLOCKS, kept=kept), key=lambda one: one.share)
     return seen
 
 
-def left_at_once(bench: Bench, turn_ms: float) -> float:
+def left_at_once(bench: Bench, turn_ms: float, kept: int) -> float:
     """Which share of blocks lie elsewhere when each is read right behind its durable write, and soon no longer there.
 
     The host is never silent meanwhile: so does a drive that cleans without waiting for silence. From flash it comes at
@@ -170,7 +187,7 @@ def left_at_once(bench: Bench, turn_ms: float) -> float:
     first = aligned(0.45 * bench.capacity_bytes)
     slots = min(_REGION_BYTES, bench.capacity_bytes // 4) // (16 * BLOCK_BYTES)
     offsets = np.sort(scattered(min(_BLOCKS, slots // 2), first, slots, 16 * BLOCK_BYTES))
-    sight = Sight(turn_ms).with_marks(bench)
+    sight = Sight(turn_ms, kept=kept).with_marks(bench)
     watch = Watch.over(bench, "at-once", offsets, sight)
     order = apart(len(offsets))
     pairs = Trace.writes(np.repeat(offsets[order], 2), flush_every=1)
@@ -202,11 +219,40 @@ def middle_look(looks: list[Floats]) -> Floats:
     return np.asarray(np.where(known.mean(axis=0) > _HALF, (first + middle) % 1.0, np.nan))
 
 
-def forget(bench: Bench) -> None:
-    """Read so much elsewhere that memory holds nothing of what was written; not in sequence, which is one range."""
+def forget(bench: Bench, offsets: Ints, kept: int) -> None:
+    """Read so much elsewhere that memory holds nothing of what was written; not in sequence, which is one range.
+
+    On a small drive some of the ``offsets``, which are looked at next, may lie there: a memory that keeps many ranges
+    forgets that, too.
+    """
     size = min(_FORGETTING_BYTES, bench.capacity_bytes // 8)
     places = aligned(0.7 * bench.capacity_bytes) + apart(size >> 20) * (1 << 20)
     bench.play("forget", Trace.reads(places, 1 << 20, depth=4))
+    forget_these(bench, offsets, kept)
+
+
+def forget_these(bench: Bench, offsets: Ints, kept: int) -> None:
+    """Let memory, which keeps so many ranges, forget what was read and will be again, if it may hold some of it."""
+    trace = forgetting(bench, offsets, kept)
+    if len(trace):
+        bench.play("forget-these", trace)
+
+
+def forgetting(bench: Bench, offsets: Ints, kept: int) -> Trace:
+    """Reads that push out of memory what it may keep of these places, in the widest gap between them; else none.
+
+    Where it keeps fewer ranges than a look has marks, each look pushes out the one before; what lies in a log, with
+    nothing of use behind it, may leave no range.
+    """
+    if _AT_MOST * kept <= _MARKS:
+        return Trace.reads(np.empty(0, np.int64))
+    count = _PUSHED_OUT * kept
+    ends = np.sort(np.concatenate([[0], offsets, [bench.capacity_bytes]]))
+    widest = int(np.argmax(np.diff(ends)))
+    gap_bytes = int(ends[widest + 1] - ends[widest])
+    step = max(min(gap_bytes // (2 * count), _FORGETTING_STEP_BYTES) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    first = (int(ends[widest]) + (gap_bytes - count * step) // 2) // BLOCK_BYTES * BLOCK_BYTES
+    return Trace.reads(first + apart(count) * step, depth=_FORGETTING_DEPTH)
 
 
 def reference_places(bench: Bench) -> Ints:
@@ -230,7 +276,7 @@ def _phases(log: Log, turn_ms: float) -> Floats:
     return read
 
 
-def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Floats, Floats]:
+def _angles(bench: Bench, name: str, offsets: Ints, sight: Sight) -> tuple[Floats, Floats]:
     """Angles in the order of ``offsets``, and those of the marks; NaN where memory answered.
 
     They are read in an order that is neither theirs nor the one in which any were written, for a log read in its own
@@ -242,7 +288,9 @@ def _angles(bench: Bench, name: str, offsets: Ints, turn_ms: float) -> tuple[Flo
     # A mark between each two of the first: few blocks that lie near each other would come with one another.
     turns = np.argsort(np.concatenate([np.arange(count), np.arange(_MARKS) + 0.5]))
     places = np.concatenate([offsets[order], reference_places(bench)])[turns]
-    read = _phases(bench.play(name, Trace.reads(np.append(places, far))), turn_ms)
+    read = _phases(bench.play(name, Trace.reads(np.append(places, far))), sight.turn_ms)
+    # For the next look, and not before it: one that cleans for each request would bring home what that is to see.
+    forget_these(bench, places, sight.kept)
     angles = read[:-1][np.argsort(turns)]
     return angles[:count][np.argsort(order)], angles[count:][np.argsort(marks_order)]
 

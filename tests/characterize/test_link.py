@@ -40,6 +40,17 @@ def test_commands_of_a_bridge_that_cuts_requests_are_told(most_bytes: int, late_
         assert link.command_bytes.low <= most_bytes <= link.command_bytes.high
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_commands_of_half_the_size_are_allowed_where_the_host_costs_as_much_as_one(seed: int) -> None:
+    """Over a socket 213 to 258 KB were told for 123: with that these take the very same times."""
+    log = _log(np.ceil(_SIZES / 122_880) + 1, _SIZES, 0.01, seed)
+    link = dram.estimate_link(log)
+    assert link.command_bytes
+    assert link.command_bytes.low <= 122_880
+    assert link.command_bytes.high >= 245_760
+    assert {122_880, 245_760} <= {*link.commands}
+
+
 def test_times_that_neither_a_line_nor_commands_explain_make_overhead_and_rate_vague() -> None:
     """Nor does it take twice the overhead."""
     link = dram.estimate_link(_log(1 + 0.7 * (_SIZES / (1 << 20)) ** 2, _SIZES, 0.0, 1))

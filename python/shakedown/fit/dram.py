@@ -33,6 +33,8 @@ _USUAL_COMMANDS: Final = (122_880, 245_760, 65_536, 131_072, 262_144, 524_288)
 # What memory answers takes as long each time, to so much of it and what a host is late by mostly.
 _STEADY, _STEADY_MS = 0.1, 0.2
 _FEWEST_SIZES: Final = 2
+# Of a host that is never late the same request takes the same time to this.
+_EXACT_MS: Final = 1e-4
 # Where even more are kept tracks come from memory, too.
 _SEGMENTS: Final = (300, 450)
 # One in thirty comes as soon by its angle alone.
@@ -157,21 +159,38 @@ def _cut(sizes: Ints, medians: Floats, spread: float, straight_off: float) -> Li
         found = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=None)[0]
         tried.append((float(np.max(np.abs(parts @ found - 1))), float(found[0]), float(found[1]), held))
     off, overhead_ms, slope, held = min(tried, key=lambda one: one[0])
-    if off > min(_EXPLAINED * straight_off, _SURELY_CUT) or min(overhead_ms, slope) <= 0:
+    explained = min(_EXPLAINED * straight_off, _SURELY_CUT)
+    if off > explained or min(overhead_ms, slope) <= 0:
         return None
+    others = [] if spread < _EXACT_MS else _beside_host(sizes, medians, alike, explained)
+    least, most = min([held[0], *others]), max([held[-1], *others])
     # What small ones are late by counts for each command, and what is left of a large one's time is its bytes'.
     late_ms, largest = 4 * max(spread, 1e-4), float(sizes[-1])
     error = off + late_ms / float(medians[0])
     slope_error = off + late_ms * float(np.ceil(largest / held[-1])) / (slope * largest)
-    usual = tuple(most for most in _USUAL_COMMANDS if most in held)
+    usual = [size for size in _USUAL_COMMANDS if size in held]
     middle = round((held[0] * held[-1]) ** 0.5 / BLOCK_BYTES) * BLOCK_BYTES
     return Link(
         Estimate.around(overhead_ms * 1e3, error * overhead_ms * 1e3 + 1),
         Estimate(1 / slope / 1e3, (1 - slope_error) / slope / 1e3, (1 + slope_error) / slope / 1e3),
         cuts=True,
-        command_bytes=Estimate(float(usual[0] if usual else middle), float(held[0]), float(held[-1])),
-        commands=usual,
+        command_bytes=Estimate(float(usual[0] if usual else middle), float(least), float(most)),
+        commands=tuple(usual + [size for size in _USUAL_COMMANDS if size in others and size not in usual]),
     )
+
+
+def _beside_host(sizes: Ints, medians: Floats, alike: dict[tuple[int, ...], list[int]], explained: float) -> list[int]:
+    """What commands may have, where a request costs the host something as well, however many of them it becomes.
+
+    If that is as much as a command's overhead, commands of half the size take the very same times.
+    """
+    found: list[int] = []
+    for commands, held in alike.items():
+        parts = np.stack([np.ones(len(sizes)), np.array(commands), sizes], axis=1) / medians[:, None]
+        costs, *_ = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=None)
+        if costs.min() >= 0 and float(np.max(np.abs(parts @ costs - 1))) <= explained:
+            found += held
+    return found
 
 
 def read_segments(bench: Bench, hit_ms: float) -> int:

@@ -13,7 +13,7 @@ from characterize.blind import Truth, pressed, small, with_values
 from characterize.test_known import _characterized
 from shakedown.errors import InconclusiveError
 from shakedown.fit import draft, dram
-from shakedown.fit.trace import BLOCK_BYTES, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Log, Trace, Uninterrupted
 from shakedown.fit.twin import UNKNOWN, Twin
 from shakedown.fit.whereabouts import Moved, forgetting, moved
 
@@ -73,7 +73,7 @@ def test_what_makes_memory_forget_is_more_than_it_keeps_and_nothing_that_is_look
         assert trace.offsets.max() < bench.capacity_bytes
 
 
-class _Remembers:
+class _Remembers(Uninterrupted):
     """Answers from memory all that was ever read, and lays what is written elsewhere."""
 
     capacity_bytes = 8_000_000_000 // BLOCK_BYTES * BLOCK_BYTES

@@ -152,7 +152,7 @@ def test_who_interrupts_the_search_for_parked_heads_hears_that_the_twin_can_be_h
     assert verb.characterize(options=again) == 0
     assert sorted((tmp_path / "run" / "logs").iterdir()) == logs
     # Before that part nothing ends sooner without it.
-    monkeypatch.setattr(rotation, "look", _interrupted)
+    monkeypatch.setattr(rotation, "measure", _interrupted)
     with pytest.raises(Interrupted) as told:
         verb.characterize(f"model:{profile}", options=verb.CharacterizeOptions(out=tmp_path / "new", quiet=True))
     assert told.value.hint == way.replace("/run", "/new")

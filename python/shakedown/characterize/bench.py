@@ -70,7 +70,7 @@ class ArenaBench:
         try:
             return course()
         except _CutOffError:
-            self._forget_after(number)
+            self.forget_after(number)
             if undo is not None:
                 undo(PlainBench(self._arena(), self.capacity_bytes))
             self._rest_ns = rest_ns
@@ -78,11 +78,13 @@ class ArenaBench:
         finally:
             self._one_go = False
 
-    def _forget_after(self, number: int) -> None:
+    def forget_after(self, number: int) -> None:
+        """Have all behind the log with this number measured anew."""
         for file in self._folder.glob("*.parquet"):
             if int(file.name.partition("-")[0]) > number:
                 file.unlink()
         self._number = number
+        self._goes_on = False
 
 
 class PlainBench(Uninterrupted):

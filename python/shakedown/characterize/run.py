@@ -71,9 +71,10 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
         target = before.target if before is not None and before.complete else None
         target = target or arena().identity
         plan = _plan(order, target)
-        if target.kind == "model" and before is not None and not before.complete:
-            _forget(folder / LOGS_NAME)
         bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
+        if target.kind == "model" and before is not None and not before.complete:
+            # It is as new again: all that was measured comes out the same, in seconds.
+            bench.forget_after(0)
         if target.kind == "model":
             facts = find(bench, tell, with_parking=order.with_parking)
         else:
@@ -95,12 +96,6 @@ def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> A
     )
     belongings.push(lambda kind, *_: arena.close(finished=kind is None))
     return arena
-
-
-def _forget(logs: Path) -> None:
-    """Of a modelled drive, which is as new again: all that was measured comes out the same, in seconds."""
-    for log in logs.glob("*.parquet"):
-        log.unlink()
 
 
 def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record | None) -> None:

@@ -132,13 +132,15 @@ def test_what_is_said_of_who_waits_is_set_off(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_red_beside_users_fails_as_the_document_says() -> None:
-    """The first seed of the known case, with the prose's load: 62 to 68 min, 1.4 % done, 55 to 108 commands."""
+    """A seed of the known case in which a flush is given up, with the load of the prose."""
     prose = " ".join((ROOT / "docs" / "rebuild.md").read_text(encoding="utf-8").split())
     said = re.search(
-        r"fails after (\d+) to (\d+) min, ([\d.]+) % done: Linux has given it up after (\d+) to (\d+)", prose
+        r"fails after (\d+) to (\d+) min, ([\d.]+) to ([\d.]+) % done: "
+        r"Linux has given it up after (\d+) to (\d+)",
+        prose,
     )
     assert said
-    soonest, latest, percent, least, most = map(float, said.groups())
+    soonest, latest, least_done, most_done, least, most = map(float, said.groups())
     done = simulate(
         RebuildOrder(
             layout="raid6",
@@ -147,12 +149,13 @@ def test_the_red_beside_users_fails_as_the_document_says() -> None:
             member_bytes=3500 << 30,
             fill=0.75,
             load="[users]\nrw=randrw\nrwmixread=70\nbs=16k\niodepth=4\n",
+            seed=2,
         )
     )
     red = done.members.to_dicts()[7]
     assert (done.ended, done.failed_member) == ("failed", 7)
     assert soonest <= round(done.duration_s / 60) <= latest
-    assert round(done.done * 100, 1) == percent
+    assert least_done <= round(done.done * 100, 1) <= most_done
     assert least <= red["timeouts"] <= most
     # Nobody waits for a flush longer than Linux does, whatever the drive still does. Others are asked for again.
     assert red["longest_flush_ns"] == 60 * 10**9

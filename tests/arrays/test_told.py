@@ -307,7 +307,7 @@ def test_that_host_is_the_cores_own() -> None:
     ("layout", "replacement", "told"),
     [
         ("raid6", RED, "up to 7% off the real md's"),
-        ("raid1", RED, "up to 6% off the real md's"),
+        ("raid1", RED, "up to 5% off the real md's"),
         ("raidz1", RED, "up to 9% off the real OpenZFS's"),
         ("raid6", IRONWOLF, ""),
         ("mirror", IRONWOLF, ""),

@@ -477,7 +477,7 @@ def test_of_layouts_of_md_and_zfs_each_caution_is_told_once_and_says_of_which() 
 
     onto, sampled = cautions(mixed)
     assert (
-        "was up to 6% (raid1, raid10), 7% (raid5) off the real md's and up to 9% off the real OpenZFS's, which "
+        "was up to 5% (raid1, raid10), 7% (raid5) off the real md's and up to 9% off the real OpenZFS's, which "
         "`deviation_s` does not cover"
     ) in onto
     assert onto.count("The time of md also depends on the host.") == 1

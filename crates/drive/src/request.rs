@@ -201,6 +201,13 @@ pub trait BlockDevice {
         true
     }
 
+    /// When the program that submitted what has now completed came to ask for it, if it had to wait with something else until then;
+    /// `None`: when it was submitted. Tells it once.
+    fn asked_ns(&mut self, tag: u32) -> Option<u64> {
+        let _ = tag;
+        None
+    }
+
     /// What losses of power that were planned (see [`faults`](crate::faults)) took so far.
     fn losses(&self) -> &[Lost] {
         &[]
@@ -234,6 +241,10 @@ impl<D: BlockDevice + ?Sized> BlockDevice for Box<D> {
         completions: &mut Vec<Completion>,
     ) -> u64 {
         (**self).forward_writes(now_ns, writes, free_tags, completions)
+    }
+
+    fn asked_ns(&mut self, tag: u32) -> Option<u64> {
+        (**self).asked_ns(tag)
     }
 
     fn capacity_bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ from shakedown.target.modelled import is_shingled, profile_part
 from shakedown.target.overview import shingles_like
 from shakedown.units import NS_PER_S
 
-OFF_BY: Final[dict[tuple[str, ...], float]] = {("raid1", "raid10"): 0.06, ("raid5", "raid6"): 0.07}
+OFF_BY: Final[dict[tuple[str, ...], float]] = {("raid1", "raid10"): 0.05, ("raid5", "raid6"): 0.07}
 OFF_BY_OF_ZFS: Final = 0.09
 """How far the time was off at the most beside the real md or OpenZFS, onto a shingled drive: conformance-arrays.csv."""
 

@@ -47,17 +47,57 @@ impl<D: BlockDevice> Array<D> {
         let of_journal = self.journal.iter().flat_map(|journal| &journal.held);
         let mut held = of_journal.chain(&self.superblocks.held).chain(&self.barrier.held);
         held.any(|request| is_of_load(request) && self.program(request.tag) == program)
+            || self.waits_for_stripes(program)
     }
 
-    /// Each program of the load asks for what it would have asked for, as far as it need not wait again.
+    fn waits_for_stripes(&self, program: usize) -> bool {
+        let mut bios = self.short_of_stripes.iter().flat_map(|number| &self.units.get(*number).bios);
+        bios.any(|bio| {
+            let Bio { tag, fua, .. } = self.bios[*bio as usize];
+            !fua && !is_of_filesystem(tag) && self.program(tag) == program
+        })
+    }
+
+    /// Each program of the load asks for what it would have asked for, as far as it need not wait again, and then looks what has
+    /// become of the rest.
     pub(super) fn load_goes_on(&mut self) {
         let mut at = 0;
         while let Some(next) = self.behind.get(at) {
             if self.waits(self.program(next.tag)) {
                 at += 1;
             } else if let Some(next) = self.behind.remove(at) {
+                self.asked.push((next.tag, self.now_ns));
                 self.ask(next);
             }
+        }
+        self.programs_look();
+    }
+
+    /// A program that waits for nothing looks at one answer (fio's `iodepth_batch_complete_max`), asks for what it wants next, and looks
+    /// again if it need not wait with that.
+    pub(super) fn programs_look(&mut self) {
+        let mut looked = Vec::new();
+        let mut at = 0;
+        while let Some(next) = self.unseen.get(at) {
+            let program = self.program(next.tag);
+            if looked.contains(&program) || self.waits(program) {
+                at += 1;
+            } else {
+                looked.push(program);
+                let completion = self.unseen.remove(at);
+                self.due.push_back(Completion { completed_ns: self.now_ns, ..completion });
+            }
+        }
+        let again = self.unseen.iter().any(|one| looked.contains(&self.program(one.tag)));
+        self.processor.program_looks(self.now_ns, !looked.is_empty(), again);
+    }
+
+    /// Tells a program of the load, unless it waits with another request.
+    fn hear(&mut self, completion: Completion) {
+        if !is_of_filesystem(completion.tag) && self.waits(self.program(completion.tag)) {
+            self.unseen.push(completion);
+        } else {
+            self.answer(completion);
         }
     }
 
@@ -170,8 +210,13 @@ impl<D: BlockDevice> Array<D> {
         bio.left -= 1;
         if bio.left == 0 {
             let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
-            let Bio { tag, changes_data, bucket, .. } = *bio;
-            self.answer(Completion { tag, completed_ns: self.now_ns, status });
+            let Bio { tag, changes_data, fua, bucket, .. } = *bio;
+            let completion = Completion { tag, completed_ns: self.now_ns, status };
+            if fua || bucket.is_none() {
+                self.answer(completion);
+            } else {
+                self.hear(completion);
+            }
             if changes_data {
                 self.superblocks.write_ended(self.now_ns, self.options.jiffy_ns);
             }
@@ -182,7 +227,7 @@ impl<D: BlockDevice> Array<D> {
         }
     }
 
-    /// Tells the host at once.
+    /// Tells the host at once, or its filesystem.
     pub(super) fn answer(&mut self, completion: Completion) {
         if !self.filesystem_heard(completion.tag) {
             self.due.push_back(completion);

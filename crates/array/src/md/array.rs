@@ -60,6 +60,10 @@ pub struct Array<D> {
     pub(super) bitmaps: Option<Bitmaps>,
     /// What programs of the load would have asked for, if they did not wait with something else.
     pub(super) behind: VecDeque<Request>,
+    /// Those of them that have been asked for since, and when.
+    pub(super) asked: Vec<(u32, u64)>,
+    /// What has completed for programs that wait, and so do not look, the oldest first.
+    pub(super) unseen: Vec<Completion>,
     /// Behind the last tag of each program of the load; all other tags are one more program's.
     pub(super) program_ends: Vec<u32>,
     /// Where the arms of the members are, as far as md knows: it reads a copy that is near.
@@ -118,6 +122,8 @@ impl<D: BlockDevice> Array<D> {
             }),
             bitmaps: options.journal_at_bytes.map(|_| Bitmaps::of(&options, now_ns, options.mounted_before_ns)),
             behind: VecDeque::new(),
+            asked: Vec::new(),
+            unseen: Vec::new(),
             program_ends: Vec::new(),
             heads: vec![0; width],
             buffers: Buffers::new(options.layout, width),
@@ -206,14 +212,22 @@ impl<D: BlockDevice> Array<D> {
     /// When something happens that no member brings about.
     fn next_own_ns(&self) -> u64 {
         let thread = self.recovery.as_ref().map(|recovery| recovery.thread.mood);
+        let runs_until_ns = self.processor.program_runs_until_ns();
         let wakes_ns = match thread {
-            Some(Mood::Sleeps { until_ns, .. }) if self.recovering() => until_ns,
+            Some(Mood::Sleeps { until_ns, .. }) if self.recovering() => until_ns.max(runs_until_ns),
+            Some(_) if self.now_ns < runs_until_ns => runs_until_ns,
             _ => u64::MAX,
         };
         let journal_ns = self.journal.as_ref().map_or(u64::MAX, Journal::next_own_ns);
         let bitmaps_ns = self.bitmaps.as_ref().map_or(u64::MAX, Bitmaps::next_own_ns);
         let filesystem_ns = journal_ns.min(bitmaps_ns);
-        wakes_ns.min(self.next_daemon_ns).min(filesystem_ns).min(self.superblocks.next_own_ns()).max(self.now_ns)
+        let looks_ns = self.processor.next_look_ns();
+        wakes_ns
+            .min(looks_ns)
+            .min(self.next_daemon_ns)
+            .min(filesystem_ns)
+            .min(self.superblocks.next_own_ns())
+            .max(self.now_ns)
     }
 
     fn start_what_can(&mut self) {
@@ -225,9 +239,17 @@ impl<D: BlockDevice> Array<D> {
         self.tend_bitmaps();
         self.tend_superblocks();
         self.lower_barrier();
+        if self.now_ns >= self.processor.next_look_ns() {
+            self.programs_look();
+        }
         self.begin_gathered();
-        self.serve_short_of_stripes();
-        self.recover_on();
+        if self.serve_short_of_stripes() {
+            self.load_goes_on();
+            self.begin_gathered();
+        }
+        if self.now_ns >= self.processor.program_runs_until_ns() {
+            self.recover_on();
+        }
     }
 
     /// Begins a unit: its first stage that has something to do.
@@ -368,15 +390,18 @@ impl<D: BlockDevice> Array<D> {
         self.next_daemon_ns = if self.marked.is_empty() { u64::MAX } else { self.now_ns + BITMAP_DAEMON_NS };
     }
 
-    fn serve_short_of_stripes(&mut self) {
+    /// Returns whether somebody who has waited for stripes has them now.
+    fn serve_short_of_stripes(&mut self) -> bool {
+        let before = self.short_of_stripes.len();
         while let Some(number) = self.short_of_stripes.front().copied() {
             if !self.stripes.is_roomy() || !self.stripes.has(self.units.get(number).stripes) {
-                return;
+                break;
             }
             self.stripes.blocked = false;
             self.short_of_stripes.pop_front();
             self.begin(number);
         }
+        self.short_of_stripes.len() < before
     }
 }
 
@@ -402,15 +427,23 @@ impl<D: BlockDevice> BlockDevice for Array<D> {
         }
         debug_assert!(!is_of_filesystem(request.tag), "tag {} is the filesystem's", request.tag);
         self.processor.program_asks(now_ns, is_of_load(&request));
+        // Of an earlier request with that tag, nobody wanted to know.
+        self.asked.retain(|(tag, _)| *tag != request.tag);
         self.ask(request);
         self.fresh = true;
+    }
+
+    fn asked_ns(&mut self, tag: u32) -> Option<u64> {
+        let at = self.asked.iter().position(|(asked, _)| *asked == tag)?;
+        Some(self.asked.swap_remove(at).1)
     }
 
     fn next_event_ns(&self) -> Option<u64> {
         if let Some(due) = self.due.front() {
             return Some(due.completed_ns);
         }
-        if self.bios.len() == self.free_bios.len() && self.barrier.held.is_empty() && self.superblocks.held.is_empty() {
+        let nobody_waits = self.barrier.held.is_empty() && self.superblocks.held.is_empty() && self.unseen.is_empty();
+        if self.bios.len() == self.free_bios.len() && nobody_waits {
             return None;
         }
         let own_ns = if self.fresh { self.now_ns } else { self.next_own_ns() };

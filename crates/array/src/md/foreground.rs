@@ -283,5 +283,6 @@ impl<D: BlockDevice> Array<D> {
         for Request { tag, .. } in waiting.collect::<Vec<_>>() {
             self.answer(Completion { tag, completed_ns: self.now_ns, status: Status::Gone });
         }
+        self.load_goes_on();
     }
 }

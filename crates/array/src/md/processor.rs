@@ -49,6 +49,8 @@ pub(super) struct Processor {
     /// Others have some of their own: the recovery's thread and the array's run beside each other.
     is_one_of_several: bool,
     busy_until_ns: u64,
+    program_runs_until_ns: u64,
+    next_look_ns: u64,
     /// Whom a tick found last of a program and who runs behind it.
     found: Option<Task>,
     /// One has found who is no longer ahead of the recovery.
@@ -68,6 +70,8 @@ impl Processor {
             jiffy_ns,
             is_one_of_several: processors > 1,
             busy_until_ns: 0,
+            program_runs_until_ns: 0,
+            next_look_ns: u64::MAX,
             found: None,
             is_array_thread_found: false,
             is_loaded: false,
@@ -97,6 +101,25 @@ impl Processor {
         self.is_loaded |= is_load;
         self.run(Task::Program, now_ns, PROGRAM_NS);
         self.run(Task::Other, now_ns, PROGRAM_NS);
+    }
+
+    /// A program has looked at an answer, or there is none, and asks for something else; if it goes first, before anybody else has a
+    /// turn. It may look `again` after that.
+    pub fn program_looks(&mut self, now_ns: u64, at_one: bool, again: bool) {
+        if at_one && !self.recovery_precedes_program() {
+            self.program_runs_until_ns = now_ns + PROGRAM_NS;
+        }
+        self.next_look_ns = if again { now_ns + PROGRAM_NS } else { u64::MAX };
+    }
+
+    /// When a program looks again.
+    pub fn next_look_ns(&self) -> u64 {
+        self.next_look_ns
+    }
+
+    /// Until when the recovery has no turn because of that.
+    pub fn program_runs_until_ns(&self) -> u64 {
+        self.program_runs_until_ns
     }
 
     /// The kernel wakes for a tick.

@@ -148,11 +148,33 @@ fn the_host_has_no_more_under_way_than_there_are_stripes() {
     assert!((17..=34).contains(&most), "{most}");
 }
 
+/// `raid5_get_active_stripe` sleeps: a program that waits for a stripe sees none of its answers, and then one after the other.
+#[test]
+fn who_waits_for_a_stripe_does_not_look() {
+    let options = Options { stripe_cache: 17, stripe_cache_most: 17, ..options(Layout::Raid5, 3) };
+    let answered = |ends: Vec<u32>| {
+        let mut array = array(options.clone());
+        array.set_programs(ends);
+        ask(&mut array, Verb::Write, 60 * MIB, 4 * KIB);
+        let from_ns = array.now_ns();
+        (0..18).for_each(|row| array.submit(from_ns, request(row, Verb::Write, u64::from(row) * 2 * CHUNK, 4 * KIB)));
+        let mut done = Vec::new();
+        array.advance(from_ns + 1000 * MS, &mut done);
+        assert_eq!(done.len(), 18);
+        done.iter().map(|one| one.completed_ns - from_ns).collect::<Vec<_>>()
+    };
+    let (apart, together) = (answered((1..=18).collect()), answered(vec![]));
+    assert_eq!(together[0], apart[5], "six have to be done before a quarter is free");
+    assert!(together[..6].is_sorted_by(|one, next| one < next), "it looks at one at a time: {together:?}");
+}
+
 /// Who found no stripe waits until a quarter is free: until no more than 11 of 17 are in use.
 #[test]
 fn nobody_gets_a_stripe_before_a_quarter_is_free() {
     let options = Options { stripe_cache: 17, stripe_cache_most: 17, ..options(Layout::Raid5, 3) };
     let mut array = array(options);
+    // Each is another program's, which does not keep the others from looking.
+    array.set_programs((1..=18).collect());
     ask(&mut array, Verb::Write, 60 * MIB, 4 * KIB);
     let reads = |array: &Array<Plain>| (0..3).map(|member| array.members().device(member).reads().len()).sum::<usize>();
     let (from_ns, before) = (array.now_ns(), reads(&array));

@@ -196,6 +196,7 @@ fn a_read_of_a_whole_array_waits_for_no_superblocks() {
 fn who_waits_for_stripes_gets_no_more_than_there_are() {
     let mut array = array(Options { stripe_cache: 200, stripe_cache_most: 200, ..options(Layout::Raid5, 3, 64) });
     ask(&mut array, Verb::Write, 32 * MIB, 4 * KIB);
+    array.set_programs(vec![1, 2, 3]);
     let from_ns = array.now_ns();
     for (tag, (offset_bytes, bytes)) in (0..).zip([(0, 240 * KIB), (MIB, 512 * KIB), (2 * MIB, 512 * KIB)]) {
         array.submit(from_ns, request(tag, Verb::Write, offset_bytes, bytes));

@@ -295,7 +295,7 @@ impl Run {
         if self.stages.are_like_fio() {
             self.keep_from_who_waits_for_all();
         }
-        self.retire();
+        self.retire(device);
         self.wake_sleepers();
         self.feed(device);
     }
@@ -389,14 +389,15 @@ impl Run {
     }
 
     /// Counts what has completed and makes its workers ready.
-    fn retire(&mut self) {
+    fn retire(&mut self, device: &mut impl BlockDevice) {
         for completion in &self.completions {
             let slot = self.slots[completion.tag as usize];
+            let submitted_ns = device.asked_ns(completion.tag).unwrap_or(slot.submitted_ns);
             let worker = &mut self.workers[slot.worker as usize];
             let good = completion.status == Status::Good;
             worker.completed(completion.tag, slot.direction, slot.bytes, good);
             if let Some(log) = self.log.as_mut().filter(|_| completion.completed_ns >= worker.measured_from_ns()) {
-                log.completed(completion, worker.number());
+                log.completed(completion, submitted_ns, worker.number());
             }
             if self.stages.are_like_fio() {
                 let busy_until_ns = &mut self.busy_until_ns[slot.worker as usize];
@@ -416,7 +417,7 @@ impl Run {
             } else if let Some(direction) =
                 slot.direction.filter(|_| completion.completed_ns >= worker.measured_from_ns())
             {
-                let latency_ns = completion.completed_ns - slot.submitted_ns;
+                let latency_ns = completion.completed_ns - submitted_ns;
                 let tally = self.tallies.iter_mut().find(|tally| tally.direction() == direction);
                 tally.expect("a direction that is issued is tallied").record(slot.bytes, latency_ns);
             }
@@ -464,7 +465,7 @@ impl Run {
                     self.slots[request.tag as usize] =
                         Slot { worker: at, direction, submitted_ns: self.now_ns, bytes: request.bytes };
                     if let Some(log) = &mut self.log {
-                        log.submitted(self.now_ns, request);
+                        log.submitted(request);
                     }
                     let looks = FIO_LOOKS + self.submit(device, request);
                     if self.stages.are_like_fio() {

@@ -10,7 +10,8 @@ const LONGEST_CHUNK: usize = 1 << 16;
 /// time, sizes bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestColumns {
-    /// When the job handed it over, even if it then waited in the host for room in the device's queue.
+    /// When the job handed it over, even if it then waited in the host for room in the device's queue; or could have, where its
+    /// program had to wait with an earlier one until then.
     pub submitted_ns: Vec<u64>,
     /// When the host heard of its completion.
     pub completed_ns: Vec<u64>,
@@ -74,24 +75,24 @@ pub fn status_code(status: Status) -> u8 {
 /// What is in flight, by tag, and what has completed, in chunks.
 #[derive(Debug, Default)]
 pub(crate) struct RequestLog {
-    in_flight: Vec<Option<(u64, Request)>>,
+    in_flight: Vec<Option<Request>>,
     chunks: Vec<RequestColumns>,
     logged: usize,
 }
 
 impl RequestLog {
     /// A request was handed over.
-    pub fn submitted(&mut self, now_ns: u64, request: Request) {
+    pub fn submitted(&mut self, request: Request) {
         let tag = request.tag as usize;
         if tag >= self.in_flight.len() {
             self.in_flight.resize(tag + 1, None);
         }
-        self.in_flight[tag] = Some((now_ns, request));
+        self.in_flight[tag] = Some(request);
     }
 
-    /// A request of the job with this number has completed and counts.
-    pub fn completed(&mut self, completion: &Completion, job: u16) {
-        let Some((submitted_ns, request)) = self.in_flight[completion.tag as usize].take() else {
+    /// A request of the job with this number, which asked for it then, has completed and counts.
+    pub fn completed(&mut self, completion: &Completion, submitted_ns: u64, job: u16) {
+        let Some(request) = self.in_flight[completion.tag as usize].take() else {
             return;
         };
         let chunk = self.chunk_with_room();

@@ -143,10 +143,44 @@ fn who_waits_with_a_read_has_not_begun_a_write() {
         let before = told(&array);
         submit(&mut array, 701_000_000, Verb::Read, (2 * 2000 + 1) * CHUNK, 16 * KIB);
         array.submit(701_000_000, Request { tag: 1, verb: Verb::Write, fua, offset_bytes: 0, bytes: 16 * KIB });
-        array.advance_to_completion(u64::MAX, &mut Vec::new());
+        let is_read = |array: &Array<Plain>| {
+            array.members().device(2).reads().iter().any(|range| range.end - range.start == 16 * KIB)
+        };
+        while !is_read(&array) {
+            array.advance(array.next_event_ns().expect("the read waits"), &mut Vec::new());
+        }
         told(&array) - before
     };
     assert_eq!([false, true].map(told_meanwhile), [0, 1]);
+}
+
+/// fio asks and looks in one thread. While its write waits at the barrier it sees no answer of a read, and the next request counts from
+/// when it comes to ask for it. Others do not wait with it.
+#[test]
+fn who_waits_at_the_barrier_does_not_look_and_asks_later() {
+    let answered = |ends: &[u32]| {
+        let mut array = array(Layout::Raid1);
+        array.set_programs(ends.to_vec());
+        let used = array.options().used_bytes();
+        array.recover(3, 0, used).unwrap();
+        array.advance(START_NS + MS, &mut Vec::new());
+        let elsewhere = 640 * MIB;
+        for (tag, verb, offset_bytes) in [(0, Verb::Read, elsewhere), (1, Verb::Write, 0), (2, Verb::Read, elsewhere)] {
+            array.submit(START_NS + MS, Request { tag, verb, fua: false, offset_bytes, bytes: 4 * KIB });
+        }
+        let mut done = Vec::new();
+        array.advance(START_NS + 100 * MS, &mut done);
+        done.sort_unstable_by_key(|one| one.tag);
+        let seen = [0, 1, 2].map(|at: usize| done[at].completed_ns);
+        (seen, [0, 1, 2].map(|tag| array.asked_ns(tag)))
+    };
+    let (apart, asked) = answered(&[1, 2]);
+    assert!(apart[0] < apart[1] && apart[2] < apart[1], "{apart:?}");
+    assert_eq!(asked, [None; 3]);
+    let (together, asked) = answered(&[]);
+    let let_in_ns = asked[2].expect("it was kept from asking");
+    assert!(apart[0] < let_in_ns && let_in_ns < together[2]);
+    assert_eq!((together[0], asked[0], asked[1]), (let_in_ns, None, None));
 }
 
 /// A write changes the times of a file, and so waits as long as the journal's blocks are on their way, and with it what the program

@@ -41,8 +41,13 @@ class ExportOptions:
     csv: Annotated[
         Path | None, Parameter(allow_leading_hyphen=True, help="write the samples as CSV; - for standard output")
     ] = None
-    prometheus: Annotated[Path | None, Parameter(help="write a Prometheus textfile, FILE.prom")] = None
-    card: Annotated[Path | None, Parameter(help="write a drive card, FILE.json, and its picture, FILE.svg")] = None
+    prometheus: Annotated[
+        Path | None, Parameter(allow_leading_hyphen=True, help="write a Prometheus textfile, FILE.prom")
+    ] = None
+    card: Annotated[
+        Path | None,
+        Parameter(allow_leading_hyphen=True, help="write a drive card, FILE.json, and its picture, FILE.svg"),
+    ] = None
     model: Annotated[str | None, Parameter(help="the drive's model, for the card of a real target")] = None
     firmware: Annotated[str | None, Parameter(help="the drive's firmware, for the card")] = None
     json: Annotated[bool, Parameter(show_default=False, help="print one JSON document instead of paths")] = False
@@ -113,6 +118,8 @@ def _model(run: Run, options: ExportOptions) -> str:
 
 
 def _need_suffix(path: Path, suffix: str) -> None:
+    if path == _STANDARD_OUTPUT:
+        raise UsageError("only `--csv` goes to standard output", hint=f"give a file, like drive{suffix}")
     if path.suffix != suffix:
         raise UsageError(f"`{path}` does not end in {suffix}", hint=f"like {path.with_suffix(suffix)}")
 

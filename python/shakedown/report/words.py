@@ -190,12 +190,13 @@ def times(kind: str, value: float | None) -> str:
 def interval(kind: str, value: float | None, low: float | None, high: float | None) -> str:
     """The confidence interval of a ratio in the terms of `times`: ``15.4 to 16.3``; empty where there is none.
 
-    One that includes 1 names both directions: ``1.46× slower to 1.01× faster``.
+    One that includes 1 names both directions: ``1.46× slower to 1.01× faster``; it is empty where both are the same.
     """
     if value is None or low is None or high is None or low <= 0:
         return ""
     if low < 1 < high:
-        return f"{times(kind, low)} to {times(kind, high)}"
+        ends = (times(kind, low), times(kind, high))
+        return "" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
     return f"{number(low)} to {number(high)}" if value > 1 else f"{number(1 / high)} to {number(1 / low)}"
 
 

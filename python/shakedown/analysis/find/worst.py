@@ -11,22 +11,21 @@ from shakedown.units import NS_PER_S, format_duration
 
 
 def find_worst_latency(step: str, series: Series) -> Finding:
-    """The longest completion latency of a step and when it was reported."""
+    """The longest completion latency of a step and the row that it ended in."""
     if not series.timed.any():
         text = f"Step {step} completed nothing, so there is no latency."
         return Finding(kind="worst-latency", step=step, value=None, unit="ms", text=text)
     index = int(np.argmax(series.worst_s))
     worst_s, at_s = float(series.worst_s[index]), float(series.start_s[index])
+    until = format_duration((at_s + float(series.duration_s[index])) * NS_PER_S)
+    ended = f"{format_duration(at_s * NS_PER_S)} to {until} after the step began" if at_s else f"in the first {until}"
     return Finding(
         kind="worst-latency",
         step=step,
         value=worst_s * 1000,
         unit="ms",
         evidence={"at_s": at_s, "requests": int(series.timed.sum())},
-        text=(
-            f"The longest request of step {step} took {format_duration(worst_s * NS_PER_S)},"
-            f" {format_duration(at_s * NS_PER_S)} after the step began."
-        ),
+        text=(f"The longest request of step {step} took {format_duration(worst_s * NS_PER_S)} and ended {ended}."),
     )
 
 

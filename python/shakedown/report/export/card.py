@@ -30,6 +30,9 @@ _SHARED_ENVIRONMENT: Final = ("kernel", "fio")
 _WIDTH: Final = 720
 _HEIGHT: Final = 360
 _LEFT, _TOP, _RIGHT, _BOTTOM = 70, 74, 16, 34
+# Below the lowest decade, for nothing at all.
+_ZERO_HEIGHT: Final = 18
+_TOLD_FIRST: Final = ("cliff", "recovery", "knee")
 
 
 def card_document(run: Run, model: str, firmware: str | None) -> dict[str, Any]:
@@ -94,6 +97,7 @@ def card_picture(run: Run, document: dict[str, Any]) -> bytes:
     faults = f", faults: {told}" if (told := run.record.parameters.get("faults")) else ""
     subtitle = f"{run.record.protocol.title} ({run.record.protocol.name}){faults}; {where}"
     found = [f for f in run.record.findings if f.value is not None and not f.kind.endswith("-ratio")]
+    found.sort(key=lambda finding: finding.kind not in _TOLD_FIRST)
     facts = "; ".join(
         f"{words.kind_name(f.kind)} in {f.step}: {words.found(f.kind, f.value, f.unit)}" for f in found[:3]
     )
@@ -110,12 +114,15 @@ def card_picture(run: Run, document: dict[str, Any]) -> bytes:
 
 
 def _rate(run: Run) -> tuple[Grid, Values]:
-    """Requests, of a rebuild MiB, a second over the whole run, all directions together, on a grid of at most BINS."""
+    """Requests, of a rebuild MiB, a second over the whole run, all directions together: least and most of each bin.
+
+    There are at most BINS of them.
+    """
     steps = run.record.steps
     end_ns = max((step.end_ns for step in steps), default=0)
     interval_ns = min((step.interval_ns for step in steps if step.job), default=NS_PER_S)
     grid = Grid.over(0, end_ns, interval_ns, BINS)
-    return grid, envelope(grid, tracks(samples_of(run, _drawn(run)))["iops"])
+    return grid, np.sort(envelope(grid, tracks(samples_of(run, _drawn(run)))["iops"]), axis=1)
 
 
 def _drawn(run: Run) -> Sequence[StepRecord]:
@@ -131,7 +138,7 @@ def _unit(run: Run) -> tuple[str, str]:
 
 
 def _plot(run: Run, grid: Grid, rate: Values) -> list[str]:
-    """Steps as bands, decades as lines, the rate of each bin as a bar from smallest to largest; 0 at the foot."""
+    """Steps as bands, decades as lines, the rate of each bin as a bar from smallest to largest; 0 below all decades."""
     positive = rate[rate > 0]
     low = math.floor(math.log10(positive.min())) if len(positive) else 0
     high = max(math.ceil(math.log10(positive.max())) if len(positive) else 1, low + 1)
@@ -142,8 +149,9 @@ def _plot(run: Run, grid: Grid, rate: Values) -> list[str]:
         return _LEFT + width * time_ns / span_ns
 
     def up(value: float) -> float:
-        share = (math.log10(value) - low) / (high - low) if value > 0 else 0.0
-        return _TOP + height * (1 - share)
+        if value <= 0:
+            return _TOP + height
+        return _TOP + (height - _ZERO_HEIGHT) * (1 - (math.log10(value) - low) / (high - low))
 
     parts = []
     for number, step in enumerate(run.record.steps):
@@ -152,13 +160,13 @@ def _plot(run: Run, grid: Grid, rate: Values) -> list[str]:
         parts.append(f'<rect x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" height="{height}" fill="{fill}"/>')
         if right - left > 6 * len(step.name):
             parts.append(_text(left + 3, _TOP + 12, step.name, 10, "#777"))
-    for decade in range(low, high + 1):
-        y = up(10.0**decade)
+    for value in (0.0, *(10.0**decade for decade in range(low, high + 1))):
+        y = up(value)
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ccc"/>')
-        parts.append(_text(_LEFT - 6, y + 4, f"{10.0**decade:g}", 10, "#555", "end"))
+        parts.append(_text(_LEFT - 6, y + 4, f"{value:g}", 10, "#555", "end"))
     for place in np.flatnonzero(~np.isnan(rate[:, 0])):
         x = across((float(place) + 0.5) * grid.bin_ns)
-        least, most = up(float(rate[place].min())), up(float(rate[place].max()))
+        least, most = (up(float(value)) for value in rate[place])
         parts.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{least + 0.8:.1f}" y2="{most - 0.8:.1f}"'
             ' stroke="#1f5fa8" stroke-width="2"/>'

@@ -287,6 +287,27 @@ def test_a_swap_file_is_in_use(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert holders(path.stat()) == ["the system swaps to it"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "kind", "is_used"),
+    [("02", "ext4", True), ("0100001", "ext4", True), ("0", "ext4", False), ("02", "nfs4", False)],
+)
+def test_a_writer_is_seen_where_the_kernel_tells_no_inode(
+    place: Path, monkeypatch: pytest.MonkeyPatch, flags: str, kind: str, *, is_used: bool
+) -> None:
+    """As before Linux 5.14. What a server holds is not looked at: it may hang."""
+    path = sparse(place / "disk.img")
+    process = place / "proc" / "77"
+    for folder in ("fd", "fdinfo"):
+        (process / folder).mkdir(parents=True)
+    (process / "fd" / "5").symlink_to(path)
+    (process / "fdinfo" / "5").write_text(f"pos:\t0\nflags:\t{flags}\nmnt_id:\t29\n")
+    (process / "mountinfo").write_text(f"29 1 8:2 / / rw,relatime shared:1 - {kind} /dev/sda2 rw\n")
+    (process / "comm").write_text("qemu\n")
+    monkeypatch.setattr("shakedown.device.holders._PROC", place / "proc")
+    told = ["process 77 (qemu) has it open for writing"] if is_used else []
+    assert holders(path.stat()) == told
+
+
 def test_a_link_swapped_between_check_and_use_is_refused(place: Path) -> None:
     blank, thesis = sparse(place / "blank"), text(place / "thesis")
     link = place / "target"

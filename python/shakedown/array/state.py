@@ -22,8 +22,8 @@ Turn = Literal["baseline", "new", "used"]
 class State:
     """``stage`` is what was begun last; ``turn`` counts the rebuilds that are over.
 
-    ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``file_of_users`` tell
-    what the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
+    ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``users`` tell what
+    the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
     rebuild on the way, ``rebuilt`` those that are over. ``restarts`` counts how often the rebuild whose turn it is was
     given up on request, its array taken down, and begun again. When all rebuilds are ``over``, the array is left to be
     taken down, and the run to be kept; ``differing`` are then the files that were not what was written, None where

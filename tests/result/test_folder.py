@@ -67,6 +67,7 @@ def test_a_killed_run_keeps_what_was_not_folded_in(folder: RunFolder) -> None:
     with spool.open("a") as file:
         file.write('["b", "wri')  # the line that the kill cut off
     assert read_run(folder.path).samples.height == 4
+    folder.close()  # it has no one's claim any more
     reopened = RunFolder.reopen(folder.path)
     reopened.append([sample("b", 4)])
     assert read_run(folder.path).samples["start_ns"].to_list() == [second * 10**9 for second in range(5)]
@@ -88,6 +89,45 @@ def test_samples_that_are_in_the_file_are_not_written_again(folder: RunFolder) -
     folder.append([sample("b", 2)])
     folder.write(record())
     assert read_run(folder.path).samples.height == 3
+
+
+def test_a_run_that_goes_on_is_not_resumed_beside_itself(folder: RunFolder) -> None:
+    folder.append([sample("b", 2)])
+    with pytest.raises(UsageError, match="is going on") as refused:
+        RunFolder.reopen(folder.path)
+    assert "wait" in refused.value.hint
+    assert (folder.path / "samples.spool").exists()
+    folder.close()
+    for _ in range(2):
+        RunFolder.reopen(folder.path).close()
+
+
+def test_what_cannot_be_resumed_is_claimed_by_nobody(folder: RunFolder) -> None:
+    folder.close()
+    whole = (folder.path / "run.json").read_bytes()
+    (folder.path / "run.json").write_bytes(whole[:100])
+    with pytest.raises(UsageError, match="is not the record"):
+        RunFolder.reopen(folder.path)
+    (folder.path / "run.json").write_bytes(whole)
+    RunFolder.reopen(folder.path)
+
+
+def test_a_run_that_began_and_ended_after_the_look_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+
+    def other(_: Path) -> None:
+        monkeypatch.undo()
+        ended = RunFolder.create(path)
+        ended.append([sample("a", 0)])
+        ended.write(record())
+        ended.close()
+
+    monkeypatch.setattr("shakedown.result.folder.sync_folder", other)
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        RunFolder.create(path)
+    assert read_run(path).samples.height == 1
 
 
 def test_steps_that_are_played_again_leave_nothing_behind(folder: RunFolder) -> None:

@@ -98,7 +98,7 @@ def _reserved(call: ast.Call) -> str | None:
     name = _name(call)
     if name in _ASKS_DEVICES:
         return f"calls {name}"
-    if name in {"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "ask"}:
+    if name in {"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "ask", "Question"}:
         words = (text.split(" ")[0].rpartition("/")[2] for text in _texts(call))
         started = {word for word in words if word in _PROGRAMS or _MKFS.match(word)}
         if started:

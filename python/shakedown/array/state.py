@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Self
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
 from shakedown.result.atomic import replace_file
+from shakedown.result.version import refuse_newer
 
 _NAME: Final = "array.json"
 _FORMAT_VERSION: Final = 1
@@ -60,10 +61,7 @@ class State:
         """Of the run in ``out`` that was cut off. Raises UsageError."""
         try:
             told = json.loads((out / _NAME).read_text(encoding="utf-8"))
-            if (version := told.pop("format_version")) != _FORMAT_VERSION:
-                raise UsageError(
-                    f"`{out / _NAME}` has format version {version}", hint="use the Shakedown that wrote it"
-                )
+            refuse_newer(told.pop("format_version"), _FORMAT_VERSION, out / _NAME)
             return cls(**{**told, "order": RebuildOrder.from_json(told["order"])})
         except FileNotFoundError as error:
             raise UsageError(

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shakedown.errors import UsageError
-from shakedown.result.atomic import failed_write
+from shakedown.result.atomic import failed_write, replace_file, unfinished
 from shakedown.result.folder import RunFolder, free_folder, read_run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord
@@ -343,6 +343,19 @@ def test_a_failed_write_is_hinted_at_by_its_cause(number: int, hint: str) -> Non
     assert str(error) == f"`/a/run.json` could not be written: {os.strerror(number)}"
     assert hint in error.hint
     assert "--out" not in error.hint
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: path.symlink_to(path.with_name("thesis"))])
+def test_nothing_is_written_through_what_has_the_name_of_what_is_unfinished(
+    tmp_path: Path, plant: Callable[[Path], None]
+) -> None:
+    (tmp_path / "thesis").write_bytes(b"mine")
+    plant(unfinished(tmp_path / "run.json"))
+    replace_file(tmp_path / "run.json", b"new")
+    assert (tmp_path / "thesis").read_bytes() == b"mine"
+    assert (tmp_path / "run.json").read_bytes() == b"new"
+    assert not (tmp_path / "run.json").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "thesis"]
 
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EROFS, errno.ENOENT])

@@ -39,7 +39,7 @@ def test_a_newer_version_is_refused_as_that(tmp_path: Path, name: str, read: Cal
     with pytest.raises(UsageError, match=f"{name}` has format version 2; this Shakedown reads up to 1") as refused:
         read(tmp_path)
     assert "upgrade" in refused.value.hint
-    for never in (0, "1", True, []):
+    for never in (0, "1", True, None):
         file.write_text(json.dumps({"format_version": never, "device": {}}))
         with pytest.raises(ShakedownError, match=r"damaged|is not the order"):
             read(tmp_path)

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 GUARD = "device/"
 WRITERS = {
-    "characterize/bench.py": "logs in the run's own folder",
+    "characterize/bench.py": "a log in memory",
     "characterize/run.py": "a profile in a temporary folder",
     "cli/demo.py": "an empty file in the demonstration's own folder",
     "cli/output.py": "/dev/null, in place of an output that nobody reads",
@@ -37,7 +37,7 @@ WRITERS = {
     "lab/zfs.py": "the folder in which the lab is built, in its cache",
     "report/export/samples.py": "a text in memory",
     "protocol/in_lab.py": "a protocol in a temporary folder",
-    "result/atomic.py": "beside the place, and renamed: a device's node would be replaced, not written through",
+    "result/atomic.py": "a new file beside the place, renamed: a device's node is replaced, not written through",
     "result/journal.py": "the run's own folder",
     "result/samples.py": "the run's own folder",
     "tools/fio/command.py": "a job in a temporary folder",
@@ -98,7 +98,7 @@ def _reserved(call: ast.Call) -> str | None:
     name = _name(call)
     if name in _ASKS_DEVICES:
         return f"calls {name}"
-    if name in {"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "ask"}:
+    if name in {"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "ask", "Question"}:
         words = (text.split(" ")[0].rpartition("/")[2] for text in _texts(call))
         started = {word for word in words if word in _PROGRAMS or _MKFS.match(word)}
         if started:

@@ -6,6 +6,8 @@ The drives and the array are fakes; the real ones are tried in a guest.
 from __future__ import annotations
 
 import csv
+import errno
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from shakedown.array.state import State
 from shakedown.device.array.array import Look, Span
 from shakedown.device.array.drive import Traffic
 from shakedown.device.disk.facts import NO_CONSENT
-from shakedown.errors import Interrupted
+from shakedown.errors import EnvironmentFailure, Interrupted
 from shakedown.result.folder import RunFolder, read_run
 from shakedown.result.identity import Identity
 from shakedown.sample import Sample
@@ -36,12 +38,15 @@ class FakeDrive:
     def __init__(self, text: str) -> None:
         self.identity = Identity(kind="disk", text=text, name=text, model="fake", capacity_bytes=1 << 20)
         self.happened: list[str] = []
+        self.is_gone = False
 
     def take(self) -> None:
-        self.happened.append("taken")
+        self.happened = ["taken"]
 
     def wipe(self) -> None:
         self.happened.append("wiped")
+        if self.is_gone:
+            raise OSError(errno.ENXIO, "No such device or address")
 
     def is_blank(self) -> bool:
         return True
@@ -61,11 +66,13 @@ class FakeArray:
 
     def __init__(self, interrupts: set[int]) -> None:
         self.interrupts = interrupts
+        self.drives: list[FakeDrive] = []
         self.created: list[list[str]] = []
         self.replaced: list[tuple[str, str]] = []
         self.stands = False
         self._polls_left = 0
         self.interrupts_reading_back = False
+        self.is_busy = False
 
     def create(self, drives: Sequence[FakeDrive], *, are_blank: bool) -> None:
         assert not self.stands
@@ -102,13 +109,15 @@ class FakeArray:
         return Span()
 
     def destroy(self) -> None:
+        if self.is_busy:
+            raise EnvironmentFailure("`mdadm --stop ...` failed: Device or resource busy")
         self.stands = False
 
 
 @pytest.fixture
 def array(monkeypatch: pytest.MonkeyPatch) -> FakeArray:
     fake = FakeArray(set())
-    drives = [FakeDrive(text) for text in (*ORDER.members, ORDER.replacement)]
+    drives = fake.drives = [FakeDrive(text) for text in (*ORDER.members, ORDER.replacement)]
     monkeypatch.setattr(real, "_drives", lambda *_: drives)
     monkeypatch.setattr(real, "_array", lambda *_: fake)
     return fake
@@ -213,3 +222,29 @@ def test_interrupted_while_it_is_read_back_all_that_was_measured_is_kept(array: 
     assert len(array.created) == 1
     assert any("they were not read back" in note for note in run.record.notes)
     assert not State.is_in(tmp_path / "r")
+
+
+def test_no_drive_of_an_array_that_still_stands_is_wiped(array: FakeArray, tmp_path: Path) -> None:
+    """And what was measured is kept as soon as it can be taken down."""
+    out = tmp_path / "r"
+    array.is_busy = True
+    with pytest.raises(EnvironmentFailure, match=r"not all could be taken down: .* busy; no drive was wiped") as failed:
+        run_real(ORDER, out, NO_CONSENT, silent, with_baseline=True)
+    assert f"--resume {out}" in failed.value.hint
+    # Each lost drive is wiped, to be a new one; none was wiped after the last.
+    assert [drive.happened.count("wiped") for drive in array.drives] == [0, 2, 1]
+    told = [json.loads(line) for line in (out / "journal").read_text().splitlines()]
+    assert "busy" in told[-1]["left"]
+    array.is_busy = False
+    resume_real(out, NO_CONSENT, silent)
+    assert [drive.happened.count("wiped") for drive in array.drives] == [1, 3, 2]
+    assert len(array.replaced) == 3
+    assert not array.stands
+    assert not State.is_in(out)
+
+
+def test_a_drive_that_is_gone_leaves_no_other_unwiped(array: FakeArray, tmp_path: Path) -> None:
+    array.drives[0].is_gone = True
+    with pytest.raises(EnvironmentFailure, match=r"not all could be taken down: /dev/a: .*No such device"):
+        run_real(ORDER, tmp_path / "r", NO_CONSENT, silent, with_baseline=False)
+    assert all(drive.happened[-1] == "wiped" for drive in array.drives)

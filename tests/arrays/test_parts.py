@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,8 +23,8 @@ from shakedown.cli.rebuild import RebuildOptions
 from shakedown.cli.rebuild import rebuild as verb
 from shakedown.cli.runs import runs_of
 from shakedown.cli.status import EXIT_OF
-from shakedown.errors import Interrupted, UsageError
-from shakedown.result.folder import read_run
+from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
+from shakedown.result.folder import RunFolder, read_run
 from shakedown.target.profile import read_profile
 
 pytestmark = needs_core
@@ -258,3 +259,19 @@ def test_a_part_is_all_of_its_rebuild() -> None:
         assert one.equals(other)
         assert one.schema == other.schema
     assert {name for name, value in vars(rebuild).items() if isinstance(value, pl.DataFrame)} == FRAMES.keys()
+
+
+def test_a_baseline_whose_folder_cannot_be_made_leaves_the_run_s_to_others(tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    out.mkdir()
+    create = RunFolder.create
+
+    def of_run(path: Path, *words: Any, **named: Any) -> RunFolder:
+        if path.name == "baseline":
+            raise EnvironmentFailure("no room")
+        return create(path, *words, **named)
+
+    with pytest.MonkeyPatch.context() as full, pytest.raises(EnvironmentFailure, match="no room"):
+        full.setattr(RunFolder, "create", of_run)
+        run._folders(out, are_ours=False, with_baseline=True)
+    RunFolder.create(out).close()

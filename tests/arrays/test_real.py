@@ -142,6 +142,9 @@ def test_the_plan_of_modelled_drives_is_the_room_that_they_make(
 def test_only_what_was_cut_off_is_resumed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no rebuild that was cut off"):
         verb(options=RebuildOptions(resume=tmp_path))
+    (tmp_path / "array.json").write_text('{"format_version": 2, "stage": 3}')
+    with pytest.raises(UsageError, match="has format version 2; this Shakedown reads up to 1"):
+        State.read(tmp_path)
     (tmp_path / "array.json").write_text('{"format_version": 1, "stage": 3}')
     with pytest.raises(UsageError, match="is damaged"):
         verb(options=RebuildOptions(resume=tmp_path))

@@ -9,7 +9,8 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,12 @@ from shakedown.device.disk.edges import edge_regions, save_edges
 from shakedown.device.disk.facts import Consent, Name, Situation
 from shakedown.device.disk.machine import Machine, Unread
 from shakedown.device.disk.medium import DiskMedium
+from shakedown.device.disk.presence import find_disk, path_of
 from shakedown.device.disk.rules import decide, strangers_to_all, usable_serial
 from shakedown.device.disk.survey import survey
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.result.identity import Identity
+from shakedown.tools.ask import Question
 
 MIB = 1 << 20
 RUN = Path("/var/runs/x")
@@ -164,20 +168,24 @@ def program(folder: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("exit 3", "exit status 3"), ("kill -9 $$", "exit status -9"), ("exec sleep 60", "no answer within 0.3 s")],
+    [
+        ("exit 3", "exit status 3"),
+        ("kill -9 $$", "exit status -9"),
+        ("exec sleep 60", "it did not answer within 0.3 s"),
+    ],
 )
 def test_a_program_that_fails_or_hangs_leaves_the_fact_unread(
     text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("shakedown.device.disk.machine._TOOL_LIMIT_S", 0.3)
+    monkeypatch.setattr("shakedown.device.disk.machine.Question", partial(Question, limit_s=0.3))
     program(tmp_path, text.replace("sleep", shutil.which("sleep", path=os.defpath) or "sleep"))
     with pytest.raises(Unread, match=words):
         Machine().ask("wipefs")
 
 
 def test_a_program_that_prints_without_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shakedown.device.disk.machine._MOST_BYTES", 1000)
+    monkeypatch.setattr("shakedown.tools.ask._LARGEST_BYTES", 1000)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     program(tmp_path, "head -c 100000 /dev/zero")
     assert len(Machine().ask("wipefs")) == 1000
@@ -355,3 +363,27 @@ def test_a_refused_plan_ends_with_4_and_is_json_as_well(loop: tuple[str, Path], 
     document = json.loads(answer.stdout)
     assert [refusal["rule"] for refusal in document["plan"][0]["refusals"]] == ["consent"]
     assert document["plan"][0]["options_to_type"] == ["--destroy-data-on", str(loop[1])]
+
+
+def test_what_cannot_be_learned_after_the_survey_is_no_bug_of_ours(tmp_path: Path) -> None:
+    """In a container, say, or while the disk goes."""
+    recorded = machine(tmp_path / "machine")
+    denied = ["/sys/block", "/sys/dev/block/8:16/sdb1/start"]
+    recorded.at("/recorded").mkdir(exist_ok=True)
+    recorded.at("/recorded/denied").write_text("\n".join(denied))
+    name = Name("disk", "WD-WX00AB12", None, 64 * MIB)
+    situation = Situation("/dev/sdb", "sdb", "8:16", "disk", name, partitions=("sdb1",))
+    (tmp_path / "disk").write_bytes(b"")
+    (tmp_path / "run").mkdir()
+    details = {"serial": "WD-WX00AB12"}
+    target = Identity(kind="disk", text="/dev/sdq", name="sdq", model="disk", capacity_bytes=1 << 20, details=details)
+    with (tmp_path / "disk").open("rb") as disk:
+        asked: list[Callable[[], object]] = [
+            lambda: save_edges(disk.fileno(), situation, tmp_path / "run", recorded),
+            lambda: find_disk(recorded, name),
+            lambda: path_of(target, recorded),
+        ]
+        for learn in asked:
+            with pytest.raises(EnvironmentFailure, match="it could not be learned what /sys/") as failed:
+                learn()
+            assert failed.value.hint

@@ -12,7 +12,7 @@ from shakedown.device import mark
 from shakedown.device.file import FileMedium
 from shakedown.device.holders import holders
 from shakedown.device.lab_disk import LabDisk
-from shakedown.errors import RefusedError, UsageError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 
 MIB = 1 << 20
 
@@ -285,6 +285,51 @@ def test_a_swap_file_is_in_use(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (proc / "swaps").write_text("Filename Type\n{} file 1 0 -2\n".format(str(path).replace(" ", "\\040")))
     monkeypatch.setattr("shakedown.device.holders._PROC", proc)
     assert holders(path.stat()) == ["the system swaps to it"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind", "is_used"),
+    [("02", "ext4", True), ("0100001", "ext4", True), ("0", "ext4", False), ("02", "nfs4", False)],
+)
+def test_a_writer_is_seen_where_the_kernel_tells_no_inode(
+    place: Path, monkeypatch: pytest.MonkeyPatch, flags: str, kind: str, *, is_used: bool
+) -> None:
+    """As before Linux 5.14. What a server holds is not looked at: it may hang."""
+    path = sparse(place / "disk.img")
+    process = place / "proc" / "77"
+    for folder in ("fd", "fdinfo"):
+        (process / folder).mkdir(parents=True)
+    (process / "fd" / "5").symlink_to(path)
+    (process / "fdinfo" / "5").write_text(f"pos:\t0\nflags:\t{flags}\nmnt_id:\t29\n")
+    (process / "mountinfo").write_text(f"29 1 8:2 / / rw,relatime shared:1 - {kind} /dev/sda2 rw\n")
+    (process / "comm").write_text("qemu\n")
+    monkeypatch.setattr("shakedown.device.holders._PROC", place / "proc")
+    told = ["process 77 (qemu) has it open for writing"] if is_used else []
+    assert holders(path.stat()) == told
+
+
+def test_what_a_kill_left_of_a_mark_is_no_obstacle(place: Path) -> None:
+    """In a container the next run has the same process id."""
+    path = sparse(place / "blank")
+    for name in (f"blank.shakedown.{os.getpid()}", ".blank.shakedown.new"):
+        (place / name).write_text("{")
+    with medium(path).lend(write=True):
+        pass
+    assert mark.is_ours(path, path.stat(), place)
+
+
+def test_a_mark_that_cannot_be_laid_leaves_nothing_open(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sparse(place / "blank")
+
+    def fails(_: Path, __: os.stat_result, ___: Path, *, writing: bool) -> None:
+        if not writing:
+            raise EnvironmentFailure("no room")
+
+    monkeypatch.setattr(mark, "lay", fails)
+    with pytest.raises(EnvironmentFailure, match="no room"), medium(path).lend(write=True) as lease:
+        pass
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(lease.inherit[0])
 
 
 def test_a_link_swapped_between_check_and_use_is_refused(place: Path) -> None:

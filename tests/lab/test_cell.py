@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import socket
@@ -139,3 +140,20 @@ def processes_with(token: str) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def test_a_program_that_cannot_be_started_keeps_no_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed = []
+
+    def some_cpu() -> tuple[int, socket.socket]:
+        claimed.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        return 0, claimed[0]
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("shakedown.lab.fence._some_cpu", some_cpu)
+    with run_folder() as folder, monkeypatch.context() as full, pytest.raises(OSError, match="Resource temporarily"):
+        full.setattr(subprocess, "Popen", fails)
+        fenced(folder, "exit 0")
+    assert claimed[0].fileno() == -1

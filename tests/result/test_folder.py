@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shakedown.errors import UsageError
-from shakedown.result.atomic import failed_write
+from shakedown.result.atomic import failed_write, replace_file, unfinished
 from shakedown.result.folder import RunFolder, free_folder, read_run
 from shakedown.result.identity import Identity
 from shakedown.result.run_record import ProtocolRecord, RunRecord
@@ -67,6 +67,7 @@ def test_a_killed_run_keeps_what_was_not_folded_in(folder: RunFolder) -> None:
     with spool.open("a") as file:
         file.write('["b", "wri')  # the line that the kill cut off
     assert read_run(folder.path).samples.height == 4
+    folder.close()  # it has no one's claim any more
     reopened = RunFolder.reopen(folder.path)
     reopened.append([sample("b", 4)])
     assert read_run(folder.path).samples["start_ns"].to_list() == [second * 10**9 for second in range(5)]
@@ -88,6 +89,45 @@ def test_samples_that_are_in_the_file_are_not_written_again(folder: RunFolder) -
     folder.append([sample("b", 2)])
     folder.write(record())
     assert read_run(folder.path).samples.height == 3
+
+
+def test_a_run_that_goes_on_is_not_resumed_beside_itself(folder: RunFolder) -> None:
+    folder.append([sample("b", 2)])
+    with pytest.raises(UsageError, match="is going on") as refused:
+        RunFolder.reopen(folder.path)
+    assert "wait" in refused.value.hint
+    assert (folder.path / "samples.spool").exists()
+    folder.close()
+    for _ in range(2):
+        RunFolder.reopen(folder.path).close()
+
+
+def test_what_cannot_be_resumed_is_claimed_by_nobody(folder: RunFolder) -> None:
+    folder.close()
+    whole = (folder.path / "run.json").read_bytes()
+    (folder.path / "run.json").write_bytes(whole[:100])
+    with pytest.raises(UsageError, match="is not the record"):
+        RunFolder.reopen(folder.path)
+    (folder.path / "run.json").write_bytes(whole)
+    RunFolder.reopen(folder.path)
+
+
+def test_a_run_that_began_and_ended_after_the_look_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+
+    def other(_: Path) -> None:
+        monkeypatch.undo()
+        ended = RunFolder.create(path)
+        ended.append([sample("a", 0)])
+        ended.write(record())
+        ended.close()
+
+    monkeypatch.setattr("shakedown.result.folder.sync_folder", other)
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        RunFolder.create(path)
+    assert read_run(path).samples.height == 1
 
 
 def test_steps_that_are_played_again_leave_nothing_behind(folder: RunFolder) -> None:
@@ -303,6 +343,19 @@ def test_a_failed_write_is_hinted_at_by_its_cause(number: int, hint: str) -> Non
     assert str(error) == f"`/a/run.json` could not be written: {os.strerror(number)}"
     assert hint in error.hint
     assert "--out" not in error.hint
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: path.symlink_to(path.with_name("thesis"))])
+def test_nothing_is_written_through_what_has_the_name_of_what_is_unfinished(
+    tmp_path: Path, plant: Callable[[Path], None]
+) -> None:
+    (tmp_path / "thesis").write_bytes(b"mine")
+    plant(unfinished(tmp_path / "run.json"))
+    replace_file(tmp_path / "run.json", b"new")
+    assert (tmp_path / "thesis").read_bytes() == b"mine"
+    assert (tmp_path / "run.json").read_bytes() == b"new"
+    assert not (tmp_path / "run.json").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "thesis"]
 
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EROFS, errno.ENOENT])

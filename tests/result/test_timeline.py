@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,6 +69,16 @@ def test_a_damaged_journal_gives_what_is_left(tmp_path: Path) -> None:
     assert read_timeline(plant(tmp_path, DAY, junk=junk)).at(NOON_S + 11) == Moment(10 * S, "fill")
     (tmp_path / "journal").write_bytes(b"\xff\xfe\x00")
     assert read_timeline(tmp_path).at(NOON_S + 11) is None
+
+
+def test_a_journal_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    (plant(tmp_path, DAY) / "journal").unlink()
+    with pytest.raises(UsageError, match="is missing"):
+        read_timeline(tmp_path)
+    os.mkfifo(tmp_path / "journal")
+    with pytest.raises(UsageError, match="is not a file") as refused:
+        read_timeline(tmp_path)
+    assert refused.value.hint
 
 
 def test_a_modelled_run_has_no_kernel_log(tmp_path: Path) -> None:

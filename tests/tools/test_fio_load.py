@@ -289,3 +289,24 @@ def test_who_reads_lets_fio_go_first_and_only_as_long_as_it_reads(tmp_path: Path
         assert rules(0, child.pid) == [os.SCHED_BATCH, os.SCHED_OTHER]
         child.close()
         assert rules(0) == before == [os.SCHED_OTHER]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setscheduler"), reason="a system with other rules for its processor")
+def test_a_fio_that_cannot_be_ended_takes_none_of_our_rules_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = Child(["sleep", "1000"], tmp_path)
+    with monkeypatch.context() as stuck:
+        stuck.setattr(Child, "signal", lambda *_: None)
+        stuck.setattr("shakedown.tools.fio.process._REAP_LIMIT_S", 0.01)
+        with pytest.raises(EnvironmentFailure, match="stuck in the kernel"):
+            child.close()
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    child.close()
+
+
+def test_a_folder_that_may_not_be_written_to_is_not_told_as_full(tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(b"")
+    with pytest.raises(EnvironmentFailure, match="could not be written: Not a directory") as failed:
+        new_folder(tmp_path / "raw", "cliff")
+    assert "space" not in failed.value.hint

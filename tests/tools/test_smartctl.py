@@ -54,4 +54,5 @@ def test_it_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_without_it_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("shakedown.tools.ask._SYSTEM", "")
     assert "not installed" in ask_smartctl(Path("/dev/sdb")).unread[0]

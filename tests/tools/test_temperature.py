@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shakedown.tools import temperature
 from shakedown.tools.temperature import Thermometer, temperature_in
 
 DISK = Path("/dev/sdx")
@@ -53,8 +53,7 @@ def test_what_smartctl_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scr
 
 def test_a_smartctl_that_hangs_is_given_up_and_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(tmp_path, "exec sleep 60", monkeypatch)
-    monkeypatch.setattr(temperature, "_LIMIT_S", 0.2)
-    thermometer = Thermometer(DISK, tmp_path)
+    thermometer = Thermometer(DISK, tmp_path, limit_s=0.2)
     began_s = time.monotonic()
     thermometer.ask()
     assert thermometer.answer() is None
@@ -66,7 +65,38 @@ def test_a_smartctl_that_hangs_is_given_up_and_asked_again(tmp_path: Path, monke
 
 def test_without_anything_to_ask_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert Thermometer(DISK, tmp_path).read() == "no sensor of the kernel (drivetemp), and no smartctl"
+    monkeypatch.setattr("shakedown.tools.ask._SYSTEM", "")
+    thermometer = Thermometer(DISK, tmp_path)
+    assert thermometer.read() == "no sensor of the kernel (drivetemp), and smartctl is not installed"
+    program = tmp_path / "smartctl"
+    program.write_text("")
+    program.chmod(0o755)
+    assert (
+        thermometer.read() == "no sensor of the kernel (drivetemp), and smartctl cannot be started: Exec format error"
+    )
+
+
+def test_nobody_is_asked_while_one_is_stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the kernel, at a dead disk, where killing it does nothing: another would only be stuck beside it."""
+    fake(tmp_path, f"echo began >> {tmp_path}/began; exec sleep 60", monkeypatch)
+    monkeypatch.setattr("shakedown.tools.ask._REAP_S", 0.01)
+    thermometer = Thermometer(DISK, tmp_path, limit_s=0.5)
+    children: list[subprocess.Popen[bytes]] = []
+
+    def in_vain(child: subprocess.Popen[bytes]) -> None:
+        children.append(child)
+
+    with monkeypatch.context() as stuck:
+        stuck.setattr(subprocess.Popen, "kill", in_vain)
+        for _ in range(3):
+            assert thermometer.read() == "smartctl did not answer within 0.5 s"
+    assert (tmp_path / "began").read_text() == "began\n"
+    children[0].kill()
+    children[0].wait()
+    thermometer.read()
+    thermometer.ask()
+    assert thermometer.answer() is None
+    thermometer.close()
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))

@@ -28,6 +28,7 @@ from shakedown.lab.program import Say
 from shakedown.result.atomic import make_folder, replace_file, replace_json
 from shakedown.result.folder import RECORD_NAME, Run, read_record, read_run
 from shakedown.result.kept_order import kept_order
+from shakedown.result.version import refuse_newer
 from shakedown.units import format_size
 
 _SCHEME: Final = "lab:"
@@ -36,6 +37,7 @@ _MEMORY_BYTES: Final = 1 << 30
 _MEMORY_OF_ZFS_BYTES: Final = 2 << 30
 _LOAD_NAME: Final = "load.fio"
 _ORDER_NAME: Final = "lab-rebuild.json"
+_FORMAT_VERSION: Final = 1
 _SPARED: Final = (
     "No baseline: in the lab faults count from the boot, and a baseline, which comes first, would meet them in place of"
     " the rebuild."
@@ -65,8 +67,9 @@ class InGuest:
         """The order of the rebuild that was stopped in ``out``. Raises UsageError."""
         try:
             told: dict[str, Any] = json.loads((out / _ORDER_NAME).read_text(encoding="utf-8"))
+            refuse_newer(told.get("format_version", 1), _FORMAT_VERSION, out / _ORDER_NAME)
             return cls(RebuildOrder.from_json(told["order"]), tuple(told["settings"]), told["baseline"])
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(
                 f"{out / _ORDER_NAME} is not the order of a rebuild: {error}", hint="start a new one"
             ) from error
@@ -74,7 +77,7 @@ class InGuest:
     def write(self, out: Path) -> None:
         """Keep it in ``out``, where there is nothing else."""
         make_folder(out)
-        replace_json(out / _ORDER_NAME, asdict(self))
+        replace_json(out / _ORDER_NAME, {"format_version": _FORMAT_VERSION, **asdict(self)})
 
 
 def is_cut_off_in_lab(out: Path) -> bool:

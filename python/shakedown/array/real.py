@@ -194,7 +194,9 @@ class _Play:
         except KeyboardInterrupt as error:
             raise self._interrupted() from error
         except BaseException:
-            State.forget(self._out)
+            # What was measured to the end is not lost because it could not be taken down.
+            if self._state.stage != "over":
+                State.forget(self._out)
             raise
         run = self._keep_all()
         State.forget(self._out)
@@ -355,27 +357,42 @@ class _Play:
 
     def _take_down(self) -> None:
         self._tell("taking it down")
+        left = self._destroyed() or self._wiped()
+        self._folder.note("taken-down", left="; ".join(left))
+        if left:
+            again = f", then `shakedown rebuild --resume {self._out}`, with the consent again, keeps what was measured"
+            raise EnvironmentFailure(
+                f"not all could be taken down: {'; '.join(left)}",
+                hint=f"`lsblk` shows what stands{again if self._state.stage == 'over' else ''}",
+            )
+
+    def _destroyed(self) -> list[str]:
+        """Unmount it and take it apart; why it stands, if it does."""
         left: list[str] = []
         if self._mounted is not None:
-            with suppress(ShakedownError, OSError):
+            try:
                 self._array.unmount(self._mounted)
+            except (ShakedownError, OSError) as error:
+                left.append(str(error))
         try:
             self._array.destroy()
-        except ShakedownError as error:
-            left.append(str(error))
+        except (ShakedownError, OSError) as error:
+            return [*left, str(error), "no drive was wiped, as they are in use"]
+        # What could be taken apart was not mounted any more, whatever unmounting it said.
         if self._mounted is not None:
             with suppress(OSError):
                 self._mounted.rmdir()
+        return []
+
+    def _wiped(self) -> list[str]:
+        """Wipe the drives that were taken; why some could not be."""
+        left: list[str] = []
         for drive in self._touched:
             try:
                 drive.wipe()
-            except ShakedownError as error:
+            except (ShakedownError, OSError) as error:
                 left.append(f"{drive.identity.text}: {error}")
-        self._folder.note("taken-down", left="; ".join(left))
-        if left:
-            raise EnvironmentFailure(
-                f"not all could be taken down: {'; '.join(left)}", hint="`lsblk` shows what stands"
-            )
+        return left
 
     def _keep_all(self) -> Run:
         """The last rebuild is the run; the baseline and, before a used drive, the new one lie within."""

@@ -52,9 +52,7 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
     """
     ordered = Ordered(order, baseline, seeds)
     parts = Parts(ordered, out, tell)  # what cannot be is refused before anything is made
-    folders = [RunFolder.create(out, "shakedown rebuild --resume DIR", is_ours=parts.are_there)]
-    if baseline is not None:
-        folders.insert(0, RunFolder.create(out / BASELINE_NAME, is_ours=parts.are_there))
+    folders = _folders(out, are_ours=parts.are_there, with_baseline=baseline is not None)
     try:
         parts.begin()
         made = [_rebuilds(each, seeds, parts, tell) for each in ordered.orders]
@@ -94,6 +92,17 @@ def run_rebuild(order: RebuildOrder, baseline: RebuildOrder | None, seeds: int, 
             folder.close()
             folder.discard()
     return read_run(out)
+
+
+def _folders(out: Path, *, are_ours: bool, with_baseline: bool) -> list[RunFolder]:
+    """The run's, behind that of its baseline, if there is one. Raises UsageError and EnvironmentFailure."""
+    run = RunFolder.create(out, "shakedown rebuild --resume DIR", is_ours=are_ours)
+    try:
+        return [*([RunFolder.create(out / BASELINE_NAME, is_ours=are_ours)] if with_baseline else []), run]
+    except BaseException:
+        run.close()
+        run.discard()
+        raise
 
 
 def resume_rebuild(out: Path, tell: Tell) -> Run:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Self
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
 from shakedown.result.atomic import replace_file
+from shakedown.result.version import refuse_newer
 
 _NAME: Final = "array.json"
 _FORMAT_VERSION: Final = 1
@@ -22,8 +23,8 @@ Turn = Literal["baseline", "new", "used"]
 class State:
     """``stage`` is what was begun last; ``turn`` counts the rebuilds that are over.
 
-    ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``file_of_users`` tell
-    what the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
+    ``drives`` are the identities of all drives, the replacement being the last; ``content`` and ``users`` tell what
+    the array was filled with; ``alone`` and ``during`` are rows of samples and of all requests; ``watched`` is the
     rebuild on the way, ``rebuilt`` those that are over. ``restarts`` counts how often the rebuild whose turn it is was
     given up on request, its array taken down, and begun again. When all rebuilds are ``over``, the array is left to be
     taken down, and the run to be kept; ``differing`` are then the files that were not what was written, None where
@@ -60,10 +61,7 @@ class State:
         """Of the run in ``out`` that was cut off. Raises UsageError."""
         try:
             told = json.loads((out / _NAME).read_text(encoding="utf-8"))
-            if (version := told.pop("format_version")) != _FORMAT_VERSION:
-                raise UsageError(
-                    f"`{out / _NAME}` has format version {version}", hint="use the Shakedown that wrote it"
-                )
+            refuse_newer(told.pop("format_version"), _FORMAT_VERSION, out / _NAME)
             return cls(**{**told, "order": RebuildOrder.from_json(told["order"])})
         except FileNotFoundError as error:
             raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.fit.trace import FLUSH, Bench, Found, Log, Trace, Uninterrupted
+from shakedown.result.atomic import replace_file
 from shakedown.target.arena import Arena
 
 
@@ -35,7 +37,10 @@ class ArenaBench:
         return any(self._folder.glob(f"{self._number + 1:05d}-*.parquet"))
 
     def play(self, name: str, trace: Trace) -> Log:
-        """The log of a trace, from the folder or the arena. Raises UsageError when what is there cannot be read."""
+        """The log of a trace, from the folder or the arena.
+
+        Raises UsageError when what is there cannot be read, EnvironmentFailure when it cannot be kept.
+        """
         self._number += 1
         file = self._folder / f"{self._number:05d}-{name}.parquet"
         # Who has changed since, or judges otherwise now, asks for other places: what was kept answers another question.
@@ -51,10 +56,10 @@ class ArenaBench:
             arena.idle(self._rest_ns)
             self._rest_ns = 0
         log = arena.replay(name, trace)
-        beside = file.with_suffix(".new")
+        content = BytesIO()
         metadata = {"ended_ns": str(log.ended_ns), "grain_ns": str(log.grain_ns)}
-        log.to_frame().write_parquet(beside, metadata=metadata)
-        beside.rename(file)
+        log.to_frame().write_parquet(content, metadata=metadata)
+        replace_file(file, content.getvalue())
         return log
 
     def idle(self, duration_ns: int) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from shakedown.errors import UsageError
 from shakedown.result.atomic import replace_json
 from shakedown.result.identity import Identity
+from shakedown.result.version import refuse_newer
 
 RECORD_NAME: Final = "characterize.json"
 FORMAT_VERSION: Final = 1
@@ -60,6 +61,7 @@ def read_record(folder: Path) -> Record:
     """The record of the run in a folder. Raises UsageError."""
     try:
         document = json.loads((folder / RECORD_NAME).read_text())
+        refuse_newer(document.get("format_version"), FORMAT_VERSION, folder / RECORD_NAME)
         target = document.get("target")
         order = Order(**document["order"])
         return Record(order, None if target is None else Identity(**target), document.get("complete") is True)

@@ -81,10 +81,12 @@ class FileMedium:
                 self._written = True
             yield Lease(self._options(descriptor), (descriptor,))
         finally:
-            if self._written:
-                self._status = os.fstat(descriptor)
-                mark.lay(self._path, self._status, self._run, writing=False)
-            os.close(descriptor)
+            try:
+                if self._written:
+                    self._status = os.fstat(descriptor)
+                    mark.lay(self._path, self._status, self._run, writing=False)
+            finally:
+                os.close(descriptor)
 
     def close(self, *, finished: bool = True) -> None:
         """Remove the file if it was made for this run only: in a folder, or never used. An unfinished run needs it."""

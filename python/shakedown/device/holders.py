@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from shakedown.device.disk.mounts import is_remote
+
 _PROC: Final = Path("/proc")
-_FDINFO: Final = re.compile(r"^flags:\s*(\d+)$.*?^ino:\s*(\d+)$", re.MULTILINE | re.DOTALL)
+_FDINFO: Final = re.compile(r"^(flags|mnt_id|ino):\s*(\d+)$", re.MULTILINE)
 
 
 def holders(status: os.stat_result) -> list[str]:
@@ -37,14 +39,24 @@ def _writers(status: os.stat_result) -> Iterator[str]:
             open_files = list((process / "fdinfo").iterdir())
         except OSError:
             continue  # it has ended, or it is somebody else's and we may not look
-        # The inode is compared before the file is touched: a stat of another's file on a dead mount would hang.
-        if any(_writes(each, status) and _same(str(process / "fd" / each.name), status) for each in open_files):
+        if any(_may_write(each, status) and _same(str(process / "fd" / each.name), status) for each in open_files):
             yield f"process {process.name} ({_text(process / 'comm').strip()}) has it open for writing"
 
 
-def _writes(fdinfo: Path, status: os.stat_result) -> bool:
-    found = _FDINFO.search(_text(fdinfo))
-    return found is not None and int(found[2]) == status.st_ino and int(found[1], 8) & os.O_ACCMODE != os.O_RDONLY
+def _may_write(fdinfo: Path, status: os.stat_result) -> bool:
+    """Whether something is open for writing there that may be the file: asked before it is touched.
+
+    A stat of another's file on a dead mount would hang. Linux before 5.14 tells no inode.
+    """
+    told = dict(_FDINFO.findall(_text(fdinfo)))
+    if int(told.get("flags", "0"), 8) & os.O_ACCMODE == os.O_RDONLY:
+        return False
+    return int(told["ino"]) == status.st_ino if "ino" in told else not _is_remote(fdinfo.parent.parent, told)
+
+
+def _is_remote(process: Path, told: dict[str, str]) -> bool:
+    lines = (line.partition(" - ") for line in _text(process / "mountinfo").splitlines())
+    return any(head.split(" ")[0] == told.get("mnt_id") and is_remote(tail) for head, _, tail in lines)
 
 
 def _same(path: str, status: os.stat_result) -> bool:

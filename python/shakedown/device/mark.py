@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from shakedown.errors import EnvironmentFailure, RefusedError
+from shakedown.errors import RefusedError
+from shakedown.result.atomic import replace_json
 
 _FORMAT_VERSION: Final = 1
 _LARGEST_BYTES: Final = 4096
@@ -55,25 +56,13 @@ def lay(path: Path, status: os.stat_result, run: Path, *, writing: bool) -> None
         "modified_ns": None if writing else status.st_mtime_ns,
         "run": str(run),
     }
-    try:
-        _write(place, mark)
-    except OSError as error:
-        raise EnvironmentFailure(f"{place}: {error.strerror}", hint="the mark has to stand beside the file") from error
+    replace_json(place, mark)
 
 
 def lift(path: Path) -> None:
     """Remove our mark, if there is one."""
     if _read(sidecar(path)) is not None:
         sidecar(path).unlink()
-
-
-def _write(place: Path, mark: dict[str, object]) -> None:
-    fresh = place.with_name(f"{place.name}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
-        json.dump(mark, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(place)
 
 
 def _read(place: Path) -> dict[str, object] | None:

@@ -19,7 +19,7 @@ class Lease(NamedTuple):
 
 
 class Medium(Protocol):
-    """A target of real I/O: a file, a folder's file, an NBD export."""
+    """A target of real I/O: a file, a folder's file, an NBD export, a disk."""
 
     @property
     def identity(self) -> Identity:

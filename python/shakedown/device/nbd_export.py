@@ -58,7 +58,7 @@ class NbdMedium:
         fio.require_engine("nbd", "install a fio built with libnbd: Debian's and Ubuntu's `fio` package is")
 
     def admit_writing(self) -> None:
-        """Raise RefusedError if the export may be anybody's disk."""
+        """Raise RefusedError if the export may be anybody's disk, UsageError if it is for reading only."""
         if self._export.read_only:
             raise UsageError(f"{self._text} is exported for reading only")
         if not self._modelled(self._export) and not {self._text, self._address.uri} & set(self._consent):

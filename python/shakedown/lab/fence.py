@@ -38,10 +38,12 @@ class Fence(AbstractContextManager["Fence"]):
 
         ``printed`` are the files behind its standard output, with standard error, and behind its descriptors 3, 4...
         """
-        self.cpu, self._claim = _some_cpu()
-        self._trouble = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the fence
-        trouble = self._trouble.fileno()
-        with ExitStack() as files:
+        with ExitStack() as files, ExitStack() as undo:
+            self.cpu, self._claim = _some_cpu()
+            if self._claim is not None:
+                undo.enter_context(self._claim)
+            self._trouble = undo.enter_context(tempfile.TemporaryFile())
+            trouble = self._trouble.fileno()
             null = files.enter_context(Path(os.devnull).open("r+b"))
             first, *others = (files.enter_context(path.open("ab")) for path in printed)
             descriptors = [file.fileno() for file in (null, first, first, *others)]
@@ -72,6 +74,7 @@ class Fence(AbstractContextManager["Fence"]):
                 stderr=first,
                 pass_fds=(*descriptors, trouble),
             )
+            undo.pop_all()  # they live as long as the fence
 
     @property
     def pid(self) -> int:

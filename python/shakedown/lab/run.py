@@ -187,15 +187,15 @@ def _serve(
     folder: Path, fence: Fence, lab: _core.Lab, order: Order, on_print: OnPrint, cut_ns: int | None
 ) -> _core.LabReport:
     """One boot, from the start of the kernel until nothing is left of it."""
-    began = [(folder / name).stat().st_size for name in PRINTED]
-    streams = [Printed(folder / name, skip) for name, skip in zip(PRINTED, began, strict=True) if name != "console"]
-
-    def relay() -> None:
-        for printed in streams:
-            if new := printed.new():
-                on_print(printed.name, new)
-
     with fence, _keeps():
+        began = [(folder / name).stat().st_size for name in PRINTED]
+        streams = [Printed(folder / name, skip) for name, skip in zip(PRINTED, began, strict=True) if name != "console"]
+
+        def relay() -> None:
+            for printed in streams:
+                if new := printed.new():
+                    on_print(printed.name, new)
+
         report = lab.run(
             fence.pid,
             wall_limit_s=order.wall_limit_s,

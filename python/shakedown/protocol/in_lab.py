@@ -20,11 +20,13 @@ from shakedown.protocol.relay import Hearer
 from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_run
 from shakedown.result.kept_order import kept_order
+from shakedown.result.version import refuse_newer
 from shakedown.target.storage_box import refuse_lab_box
 
 _SCHEME: Final = "lab:"
 _DONE: Final = (0, 1, 3)
 _ORDER: Final = "lab-order.json"
+_FORMAT_VERSION: Final = 1
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,17 @@ class LabOrder:
         """The order of the run that was stopped in ``out``; None if none was. Raises UsageError."""
         try:
             content = json.loads((out / _ORDER).read_text(encoding="utf-8"))
+            refuse_newer(content.pop("format_version", 1), _FORMAT_VERSION, out / _ORDER)
             return cls(**content | {name: tuple(content[name]) for name in ("targets", "faults")})
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(f"{out / _ORDER} is not the order of a run: {error}", hint="start a new run") from error
 
     def write(self, out: Path) -> None:
         """Keep it in ``out``, where there is nothing else. Raises EnvironmentFailure."""
         make_folder(out)
-        replace_json(out / _ORDER, asdict(self))
+        replace_json(out / _ORDER, {"format_version": _FORMAT_VERSION, **asdict(self)})
 
     def load(self) -> LoadedProtocol:
         """The protocol as it was ordered."""

@@ -337,17 +337,17 @@ def _new_turn(loaded: LoadedProtocol, order: Order, path: Path) -> Iterator[_Tur
 @contextmanager
 def _resumed_turn(protocol: Protocol, path: Path, consent: Consent) -> Iterator[_Turn]:
     folder = RunFolder.reopen(path)
-    record = read_record(path)
-    order = Order(
-        target=path_of(record.target),
-        seed=record.seed,
-        scale_divisor=record.scale_divisor,
-        size_bytes=record.size_bytes,
-        consent=consent,
-        like_lab=is_like_lab(record.target),
-        temperature_limit_celsius=record.temperature_limit_celsius,
-    )
     try:
+        record = read_record(path)
+        order = Order(
+            target=path_of(record.target),
+            seed=record.seed,
+            scale_divisor=record.scale_divisor,
+            size_bytes=record.size_bytes,
+            consent=consent,
+            like_lab=is_like_lab(record.target),
+            temperature_limit_celsius=record.temperature_limit_celsius,
+        )
         with _opened(order, folder) as arena:
             _refuse_other_target(record, arena)
             rewound = _rewound(protocol, record, folder, remembers=arena.remembers)

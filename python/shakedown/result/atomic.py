@@ -29,7 +29,9 @@ def replace_file(path: Path, content: bytes) -> None:
     """Write ``content`` beside ``path``, make it durable, rename it into place. Raises EnvironmentFailure."""
     beside = unfinished(path)
     try:
-        with beside.open("wb") as file:
+        # Whatever has that name, a link say, is taken away and not written through.
+        beside.unlink(missing_ok=True)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -8,8 +8,8 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,28 +82,32 @@ class RunFolder:
         ``resumed_by`` is the command that goes on with an interrupted run of this kind, if any does. ``is_ours`` says
         that one was interrupted there which keeps what it needs elsewhere: record and samples are written anew.
         """
-        if not is_ours and path.exists() and (not path.is_dir() or _is_begun(path)):
-            going_on = f", or go on with an interrupted run: `{resumed_by}`" if resumed_by else ""
-            raise UsageError(f"`{path}` exists and is not an empty folder", hint=f"choose another --out{going_on}")
+        if not is_ours:
+            _refuse_begun(path, resumed_by)
         made = [folder for folder in (path / RAW_NAME, path, *path.parents) if not folder.exists()]
         try:
             make_folder(path / RAW_NAME)
             sync_folder(path)
         except OSError as error:
             raise failed_write(path, error) from error
-        held = _claim(path)
-        for name in (RECORD_NAME, SAMPLES_NAME, SPOOL_NAME):
-            (path / name).unlink(missing_ok=True)
-        folder = cls(path)
+        with _claimed(path, f"another run has just begun in `{path}`", "choose another --out") as held:
+            if not is_ours:
+                _refuse_begun(path, resumed_by)  # another may have begun, and ended, between the look and the claim
+            for name in (RECORD_NAME, SAMPLES_NAME, SPOOL_NAME):
+                (path / name).unlink(missing_ok=True)
+            folder = cls(path)
         folder._made, folder._held = made, held
         return folder
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
-        """Go on in the folder of an interrupted run. Raises UsageError when ``path`` is not one."""
-        read_record(path)
-        make_folder(path / RAW_NAME)
-        return cls(path)
+        """Go on in the folder of an interrupted run. Raises UsageError when it is none, or not interrupted."""
+        with _claimed(path, f"the run in `{path}` is going on", "wait until it has ended, or interrupt it") as held:
+            read_record(path)
+            make_folder(path / RAW_NAME)
+            folder = cls(path)
+        folder._held = held
+        return folder
 
     def discard(self) -> None:
         """Take a new folder in which no run has begun away again, with the folders made to hold it, if empty."""
@@ -160,20 +164,32 @@ class RunFolder:
             self._held = None
 
 
-def _claim(path: Path) -> int | None:
-    """Two runs that begin at once in one folder: the first has it, until its process ends or closes this."""
-    try:
-        held = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(held)
-        raise UsageError(f"another run has just begun in `{path}`", hint="choose another --out") from error
-    except OSError:
-        pass  # a network's file system without locks
-    return held
+def _refuse_begun(path: Path, resumed_by: str | None) -> None:
+    if path.exists() and (not path.is_dir() or _is_begun(path)):
+        going_on = f", or go on with an interrupted run: `{resumed_by}`" if resumed_by else ""
+        raise UsageError(f"`{path}` exists and is not an empty folder", hint=f"choose another --out{going_on}")
+
+
+@contextmanager
+def _claimed(path: Path, words: str, hint: str) -> Iterator[int | None]:
+    """Of two runs in one folder the first has it, until its process ends or closes this. Let go of if the body fails.
+
+    Raises UsageError with ``words`` where another has it.
+    """
+    with ExitStack() as undo:
+        held = None
+        with suppress(OSError):  # what is no folder is told by who reads it
+            held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            undo.callback(os.close, held)
+        try:
+            if held is not None:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(words, hint=hint) from error
+        except OSError:
+            pass  # a network's file system without locks
+        yield held
+        undo.pop_all()
 
 
 @dataclass(frozen=True)

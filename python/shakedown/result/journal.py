@@ -57,7 +57,9 @@ def tells_only(folder: Path, event: str) -> bool:
 
 def _lines(folder: Path) -> list[bytes]:
     try:
-        content = read_regular(folder / JOURNAL_NAME, "without it a run cannot go on: start another")
+        content = read_regular(
+            folder / JOURNAL_NAME, "restore it from a copy; without it a run cannot go on: start another"
+        )
     except FileNotFoundError:
         return []
     return content.splitlines(keepends=True)

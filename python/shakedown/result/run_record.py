@@ -16,6 +16,7 @@ from shakedown.analysis.rules import Use
 from shakedown.analysis.verdict import Failure, Verdict
 from shakedown.errors import UsageError, damaged
 from shakedown.result.identity import Identity
+from shakedown.result.version import refuse_newer
 
 FORMAT_VERSION: Final[Literal[1]] = 1
 
@@ -150,10 +151,6 @@ def _refuse_other_version(content: bytes, path: Path, again: str) -> None:
         wrong = f"its `format_version` is {first['input']!r:.60}, not a whole number"
         reason = reasons.get(first["type"], wrong if first["loc"] else "it is no JSON object")
         raise UsageError(f"`{path}` is not the record of a run: {reason}", hint=again) from error
-    if version > FORMAT_VERSION:
-        raise UsageError(
-            f"`{path}` has format version {version}; this Shakedown reads up to {FORMAT_VERSION}",
-            hint="it was written by a newer Shakedown: upgrade this one",
-        )
     if version < 1:
         raise UsageError(f"`{path}` has format version {version}, which never existed", hint=again)
+    refuse_newer(version, FORMAT_VERSION, path)

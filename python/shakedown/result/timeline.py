@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from shakedown.errors import UsageError
 from shakedown.result.folder import read_record
-from shakedown.result.journal import JOURNAL_NAME
+from shakedown.result.journal import JOURNAL_NAME, entries
 from shakedown.units import NS_PER_S
 
 
@@ -49,7 +47,7 @@ def read_timeline(folder: Path) -> Timeline:
             hint="give a run on a real target",
         )
     starts = {step.name: step.start_ns for step in record.steps}
-    events = list(_events(folder / JOURNAL_NAME))
+    events = _events(folder)
     begins = sorted(
         (time_s, starts[step], step) for time_s, event, step in events if event == "step-began" and step in starts
     )
@@ -61,18 +59,15 @@ def read_timeline(folder: Path) -> Timeline:
     )
 
 
-def _events(path: Path) -> list[tuple[float, str, str]]:
-    """Time, event and step of each line; what a kill cut off is left out. Raises UsageError."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
+def _events(folder: Path) -> list[tuple[float, str, str]]:
+    """Time, event and step of each entry of the journal that has them. Raises UsageError."""
+    if not (journal := folder / JOURNAL_NAME).exists():
+        raise UsageError(f"`{journal}` is missing: nothing tells when what was done", hint="restore it from a copy")
     found = []
-    for line in lines:
+    for entry in entries(folder):
         try:
-            entry: Any = json.loads(line)
             when = datetime.fromisoformat(entry["time"])
             found.append((when.timestamp(), str(entry["event"]), str(entry.get("step", ""))))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             continue
     return found

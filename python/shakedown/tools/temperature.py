@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Final
 
-_LIMIT_S: Final = 20.0
+from shakedown.tools.ask import LIMIT_S, Question, Unanswered
+
 _PAUSE_S: Final = 0.05
-_LARGEST_BYTES: Final = 4 << 20
 _SENSIBLE: Final = range(1, 151)
 """Degrees that are believed: bridges and broken sensors say 0, 255 or less than nothing."""
 
@@ -25,13 +21,13 @@ Reading = int | str
 class Thermometer:
     """Asks one disk, time after time; at most one question is open."""
 
-    def __init__(self, device: Path, system: Path = Path("/sys/block")) -> None:
+    def __init__(self, device: Path, system: Path = Path("/sys/block"), limit_s: float = LIMIT_S) -> None:
         """Of the disk ``/dev/sdX``; ``system`` has its folder ``sdX``. Nothing is asked yet."""
         self._device = device
         self._sensors = system / device.name / "device"
-        self._child: subprocess.Popen[bytes] | None = None
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
-        self._asked_s = 0.0
+        self._question: Question | None = None
+        self._limit_s = limit_s
+        self._why = ""
 
     def read(self) -> Reading:
         """Ask and wait for the answer."""
@@ -41,46 +37,36 @@ class Thermometer:
         return reading
 
     def ask(self) -> None:
-        """Begin to ask, unless a question is open."""
-        if self._child is None and self._sensor() is None and (program := shutil.which("smartctl")) is not None:
-            self._asked_s = time.monotonic()
-            self._output.close()
-            self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
-            with contextlib.suppress(OSError):
-                self._child = subprocess.Popen(
-                    [program, "--json=c", "--attributes", "--", str(self._device)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._output,
-                    stderr=subprocess.DEVNULL,
-                    env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
-                    start_new_session=True,
-                )
+        """Begin to ask, unless a question is open, or whoever was asked last is stuck."""
+        if self._question is not None or self._sensor() is not None:
+            return
+        try:
+            self._question = Question(
+                "smartctl", "--json=c", "--attributes", "--", str(self._device), limit_s=self._limit_s
+            )
+        except Unanswered as why:
+            self._why = f"no sensor of the kernel (drivetemp), and smartctl {why}"
 
     def answer(self) -> Reading | None:
         """The answer to what was asked; None if it is still to come."""
-        if self._child is None:
+        if self._question is None:
             sensor = self._sensor()
-            return sensor if sensor is not None else "no sensor of the kernel (drivetemp), and no smartctl"
-        status = self._child.poll()
-        if status is None:
-            if time.monotonic() - self._asked_s < _LIMIT_S:
-                return None
-            self._child.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel, it stays behind
-                self._child.wait(_PAUSE_S)
-        self._child = None
-        if status is None:
-            return f"smartctl did not answer within {_LIMIT_S:g} s"
-        self._output.seek(0)
-        return temperature_in(self._output.read(_LARGEST_BYTES))
+            return sensor if sensor is not None else self._why
+        try:
+            answer = self._question.answer()
+        except Unanswered as why:
+            if not self._question.is_stuck:
+                self._question = None
+            return f"smartctl {why}"
+        if answer is None:
+            return None
+        self._question = None
+        return temperature_in(answer.output)
 
     def close(self) -> None:
         """Leave nothing running."""
-        if self._child is not None:
-            self._child.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._child.wait(_PAUSE_S)
-        self._output.close()
+        if self._question is not None:
+            self._question.close()
 
     def _sensor(self) -> int | None:
         """drivetemp's reading, or that of an NVMe drive, both in thousandths of a degree."""

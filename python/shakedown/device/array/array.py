@@ -90,5 +90,8 @@ class RealArray(Protocol):
         ...
 
     def destroy(self) -> None:
-        """Take it apart; superblocks are left to ``Drive.wipe``. Does nothing where there is none."""
+        """Take it apart; superblocks are left to ``Drive.wipe``. Does nothing where there is none.
+
+        When it raises, the array still stands on its drives.
+        """
         ...

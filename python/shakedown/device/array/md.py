@@ -11,8 +11,8 @@ from typing import Final
 from shakedown.device.array.array import Look, Shape, Span
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.programs import attempt, call, require
-from shakedown.errors import EnvironmentFailure
-from shakedown.tools.mdstat import parse_mdstat
+from shakedown.errors import EnvironmentFailure, RefusedError
+from shakedown.tools.mdstat import Array, parse_mdstat
 
 _PROGRAMS: Final = {
     "mdadm": "mdadm", "mkfs.ext4": "e2fsprogs", "mount": "mount", "wipefs": "util-linux", "blkid": "util-linux",
@@ -79,13 +79,24 @@ class MdArray:
                 (folder / name).write_text(f"{value}\n")
 
     def _wait(self) -> None:
-        while not self.look().is_over:
+        """Until its redundancy is there. Raises EnvironmentFailure where that can be no more."""
+        while not (now := self.look()).failed:
+            if now.is_over:
+                return
             time.sleep(_SYNC_POLL_S)
+        raise EnvironmentFailure(
+            f"{self._device} lost a drive, or all of them, before its first sync had ended",
+            hint="`dmesg` tells which; test the drives by themselves first",
+        )
 
     def find(self, drives: Sequence[Drive]) -> bool:
-        """Take the array that udev has assembled, or assemble it; by its UUID and from these drives only."""
-        for name in parse_mdstat(_MDSTAT.read_text()):
-            if _uuid(call("mdadm", "--detail", "--export", f"/dev/{name}")) == self.identity:
+        """Take the array that udev has assembled, or assemble it; by its UUID and from these drives only.
+
+        Raises RefusedError where there is another drive in it.
+        """
+        for name, array in parse_mdstat(_MDSTAT.read_text()).items():
+            if _uuid(attempt("mdadm", "--detail", "--export", f"/dev/{name}").stdout) == self.identity:
+                _refuse_strangers(array, drives)
                 self._device = f"/dev/{name}"
         if not self._device:
             members = [drive.path for drive in drives if self._has(drive)]
@@ -113,7 +124,7 @@ class MdArray:
         Path("/proc/sys/vm/drop_caches").write_text("3\n")
 
     def lose(self, drive: Drive) -> None:
-        """``--fail`` and ``--remove``, then its superblock."""
+        """``--fail`` and ``--remove``."""
         call("mdadm", self._device, "--fail", drive.path)
         for _ in range(_REMOVALS):
             if attempt("mdadm", self._device, "--remove", drive.path).returncode == 0:
@@ -151,9 +162,11 @@ class MdArray:
 
     def destroy(self) -> None:
         """``--stop``."""
-        if self._device and Path(self._device).exists():
-            attempt("mdadm", "--stop", self._device)
-            self._device = ""
+        name = Path(self._device).name
+        # By the beginnings of lines: one that is not understood must not pass for an array that is not there.
+        if name and any(line.startswith(f"{name} :") for line in _MDSTAT.read_text().splitlines()):
+            call("mdadm", "--stop", self._device)
+        self._device = ""
 
 
 _REMOVALS: Final = 50
@@ -161,6 +174,15 @@ _REMOVALS: Final = 50
 
 def _no_md() -> EnvironmentFailure:
     return EnvironmentFailure("this kernel has no md", hint="in the lab it has: `lab:NAME` in place of a device")
+
+
+def _refuse_strangers(array: Array, drives: Sequence[Drive]) -> None:
+    ours = {drive.name for drive in drives}
+    if strangers := [member.device for member in array.members if member.device not in ours]:
+        raise RefusedError(
+            f"{', '.join(strangers)} is in the array /dev/{array.name}, and none of the drives of this rebuild",
+            hint=f"take it out: mdadm /dev/{array.name} --fail /dev/{strangers[0]} --remove /dev/{strangers[0]}",
+        )
 
 
 def _free_device() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from shakedown.device.arena import DeviceArena
 from shakedown.device.file import FileMedium
 from shakedown.device.load_options import admit_job
-from shakedown.errors import EnvironmentFailure, ShakedownError, UsageError
+from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.sample import Sample
 from shakedown.tools.fio.command import render_job
 from shakedown.tools.fio.document import DIRECTIONS, parse_document
@@ -21,6 +21,7 @@ from shakedown.tools.fio.locate import locate_fio
 from shakedown.units import NS_PER_S
 
 _INTERVAL_NS: Final = NS_PER_S
+_LAST_WORD_S: Final = 30.0
 _LARGEST_BYTES: Final = 1 << 62
 # fio has no word for "until it is over".
 _ENDLESS: Final = (Option("time_based", "1"), Option("runtime", str(365 * 86_400)))
@@ -50,7 +51,7 @@ class Users(AbstractContextManager["Users"]):
         self._before = set(raw.glob(f"{step}*"))
         self._load = self._arena.start(step, endless(job), _INTERVAL_NS)
         self._samples: list[Sample] = []
-        self._trouble: ShakedownError | None = None
+        self._trouble: BaseException | None = None
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
@@ -58,11 +59,14 @@ class Users(AbstractContextManager["Users"]):
         try:
             for batch in self._load:
                 self._samples += batch
-        except ShakedownError as error:
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             self._trouble = error
 
     def stop(self) -> tuple[list[Sample], list[Sample]]:
-        """The samples, and one row for each direction over all of it. Raises EnvironmentFailure."""
+        """The samples, and one row for each direction over all of it. Raises EnvironmentFailure.
+
+        Whatever else has ended the listening is raised as it is: half of the samples are none.
+        """
         self._load.stop()
         self._thread.join()
         if self._trouble is not None:
@@ -83,6 +87,9 @@ class Users(AbstractContextManager["Users"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave nothing running."""
-        self._load.__exit__(kind, error, trace)
-        self._thread.join()
-        self._arena.close(finished=False)
+        with ExitStack() as undo:
+            undo.callback(self._arena.close, finished=False)
+            undo.push(self._load)
+            # What the thread reads is closed behind it; of a fio that is stuck in the kernel it never sees the end.
+            self._load.kill()
+            self._thread.join(_LAST_WORD_S)

@@ -75,7 +75,7 @@ class ZfsArray:
             drive.partition(self._shape.member_bytes)
 
     def find(self, drives: Sequence[Drive]) -> bool:
-        """Import it by its name from these drives' nodes."""
+        """Import it by its name: from these drives' nodes, or, where that finds nothing, from all in ``/dev``."""
         if attempt("zpool", "list", self.identity).returncode != 0:
             paths = [word for drive in drives for word in ("-d", drive.path)]
             ways = ((*paths, "-N"), ("-d", _NODES, "-N"), ("-d", _NODES))  # zfs-fuse has only the last
@@ -164,7 +164,8 @@ class ZfsArray:
 
     def destroy(self) -> None:
         """``zpool destroy``."""
-        attempt("zpool", "destroy", "-f", self.identity)
+        if attempt("zpool", "list", self.identity).returncode == 0:
+            call("zpool", "destroy", "-f", self.identity)
 
 
 def _vdev(layout: str, draid: tuple[int, int] | None, width: int) -> str:

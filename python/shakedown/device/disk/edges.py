@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from shakedown.device.disk.facts import Situation
-from shakedown.device.disk.machine import Machine, Unread
+from shakedown.device.disk.machine import Machine, Unread, needed
 from shakedown.device.disk.rules import own_names
 from shakedown.errors import EnvironmentFailure, RefusedError
 from shakedown.result.atomic import failed_write, replace_file, sync_folder
+from shakedown.result.version import refuse_newer
 from shakedown.units import SECTOR_BYTES
 
 FOLDER: Final = "before"
@@ -37,7 +38,7 @@ class Region(NamedTuple):
 def save_edges(descriptor: int, situation: Situation, run: Path, machine: Machine | None = None) -> None:
     """Read the edges of the opened disk into ``run/before``, unless they are there. Raises EnvironmentFailure.
 
-    Raises RefusedError if those of another device are there.
+    Raises RefusedError if those of another device are there, UsageError if a newer Shakedown has kept them.
     """
     folder = run / FOLDER
     if (folder / RECORD).exists():
@@ -46,7 +47,8 @@ def save_edges(descriptor: int, situation: Situation, run: Path, machine: Machin
     machine = machine or Machine()
     try:
         folder.mkdir(exist_ok=True)
-        regions = edge_regions(machine, situation)
+        with needed(f"/dev/{situation.kernel_name}"):
+            regions = edge_regions(machine, situation)
         kept = [_keep(descriptor, region, folder) for region in regions]
         record = {
             "format_version": _FORMAT_VERSION,
@@ -123,7 +125,9 @@ def _command(situation: Situation, region: Region) -> str:
 
 def _refuse_others(record: Path, situation: Situation) -> None:
     try:
-        device = json.loads(record.read_bytes())["device"]
+        told = json.loads(record.read_bytes())
+        device = told["device"]
+        refuse_newer(told["format_version"], _FORMAT_VERSION, record)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EnvironmentFailure(
             f"`{record}`, which keeps what stood on the disk, is damaged", hint="start a new run in another folder"

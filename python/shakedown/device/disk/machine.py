@@ -6,21 +6,20 @@ read raises ``Unread``; what is not there at all is an answer.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import struct
-import subprocess
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from shakedown.errors import EnvironmentFailure
+from shakedown.tools.ask import Question, Unanswered
+
 _MOST_BYTES: Final = 4 << 20
-_TOOL_LIMIT_S: Final = 20.0
-_REAP_S: Final = 1.0
 # LOOP_GET_STATUS64 in linux/loop.h: the answer begins with the device, the inode and, for a device, its number.
 _LOOP_GET_STATUS64: Final = 0x4C05
 _LOOP_INFO_BYTES: Final = 232
@@ -29,6 +28,17 @@ _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.ENODEV
 
 class Unread(Exception):  # noqa: N818 - a state of knowledge, not an error
     """A fact that could not be learned; the words go on from "it could not be learned"."""
+
+
+@contextmanager
+def needed(device: str) -> Iterator[None]:
+    """Where nothing can go on without a fact. Raises EnvironmentFailure."""
+    try:
+        yield
+    except Unread as failure:
+        raise EnvironmentFailure(
+            f"{device}: it could not be learned {failure}", hint="reading all of it takes root, outside of a container"
+        ) from failure
 
 
 class Machine:
@@ -138,31 +148,14 @@ class Machine:
 
     def ask(self, program: str, *arguments: str, good: tuple[int, ...] = (0,)) -> str:
         """What a program prints. Raises Unread if it is missing, hangs, or ends with no ``good`` exit status."""
-        found = shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
-        if found is None:
-            raise Unread(f"what {program} says: it is not installed")
-        with tempfile.TemporaryFile() as output:
-            try:
-                child = subprocess.Popen(
-                    [found, *arguments],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.DEVNULL,
-                    env={"PATH": os.defpath, "LC_ALL": "C"},
-                    start_new_session=True,
-                )
-                status = child.wait(_TOOL_LIMIT_S)
-            except OSError as error:
-                raise Unread(f"what {program} says: {error.strerror}") from error
-            except subprocess.TimeoutExpired as error:
-                child.kill()
-                with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel, it stays behind
-                    child.wait(_REAP_S)
-                raise Unread(f"what {program} says: no answer within {_TOOL_LIMIT_S:g} s") from error
-            if status not in good:
-                raise Unread(f"what {program} says: it ended with exit status {status}")
-            output.seek(0)
-            return output.read(_MOST_BYTES).decode("utf-8", errors="replace")
+        try:
+            with Question(program, *arguments) as question:
+                answer = question.wait()
+        except Unanswered as why:
+            raise Unread(f"what {program} says: it {why}") from why
+        if answer.status not in good:
+            raise Unread(f"what {program} says: it ended with exit status {answer.status}")
+        return answer.output.decode("utf-8", errors="replace")
 
 
 def _number(device: int) -> str:

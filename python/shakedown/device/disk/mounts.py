@@ -25,7 +25,12 @@ class Mount(NamedTuple):
     @property
     def is_remote(self) -> bool:
         """Whether looking at a file there may hang."""
-        return _REMOTE.match(self.kind) is not None
+        return is_remote(self.kind)
+
+
+def is_remote(kind: str) -> bool:
+    """Whether looking at a file on such a file system may hang."""
+    return _REMOTE.match(kind) is not None
 
 
 def mounts_of(machine: Machine, process: str) -> list[Mount]:

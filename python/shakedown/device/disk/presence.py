@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from shakedown.device.disk.facts import Name
-from shakedown.device.disk.machine import Machine, Unread
+from shakedown.device.disk.machine import Machine, Unread, needed
 from shakedown.device.disk.naming import folder_of, name_of
 from shakedown.errors import EnvironmentFailure, RefusedError
 from shakedown.result.identity import Identity
@@ -21,12 +21,13 @@ _PLACES: Final = (0.0, 0.5, 1.0)
 def find_disk(machine: Machine, name: Name) -> str | None:
     """The kernel's name of the one disk that says that it is this one, None where none does.
 
-    Raises RefusedError where several do: which of them is meant nobody can tell. One that has neither serial number
-    nor WWN is found nowhere.
+    Raises EnvironmentFailure where it cannot be learned, RefusedError where several do: which of them is meant nobody
+    can tell. One that has neither serial number nor WWN is found nowhere.
     """
     if name.serial is None and name.wwn is None:
         return None
-    return _only([each for each in machine.names("/sys/block") if _says(machine, each) == name], f"{name.model}")
+    with needed(f"{name.model}"):
+        return _only([each for each in machine.names("/sys/block") if _says(machine, each) == name], f"{name.model}")
 
 
 def path_of(target: Identity, machine: Machine | None = None) -> str:
@@ -37,11 +38,12 @@ def path_of(target: Identity, machine: Machine | None = None) -> str:
     if target.kind != "disk":
         return target.text
     machine = machine or Machine()
-    number = machine.number(target.text)
-    here = None if number is None else folder_of(machine, number)
-    if here is not None and _is(target, _says(machine, here.rpartition("/")[2])):
-        return target.text
-    found = _only([each for each in machine.names("/sys/block") if _is(target, _says(machine, each))], target.model)
+    with needed(target.text):
+        number = machine.number(target.text)
+        here = None if number is None else folder_of(machine, number)
+        if here is not None and _is(target, _says(machine, here.rpartition("/")[2])):
+            return target.text
+        found = _only([each for each in machine.names("/sys/block") if _is(target, _says(machine, each))], target.model)
     if found is None:
         told = ", ".join(f"{key} {target.details[key]}" for key in ("serial", "wwn") if key in target.details)
         raise EnvironmentFailure(

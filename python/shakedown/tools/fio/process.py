@@ -75,14 +75,20 @@ class Child:
                 hint="the target does not answer; look at the kernel log",
             ) from error
 
-    def close(self) -> None:
-        """Leave nothing running, whatever state it is in."""
+    def kill(self) -> None:
+        """End it at once, unless it has been seen to end: its number may be another's by then."""
         if self._process.returncode is None:
             self.signal(signal.SIGKILL)
-        self._output.close()
-        self.wait()
-        if self._policy is not None:
-            os.sched_setscheduler(0, self._policy, os.sched_param(0))
+
+    def close(self) -> None:
+        """Leave nothing running, whatever state it is in."""
+        try:
+            self.kill()
+            self._output.close()
+            self.wait()
+        finally:
+            if self._policy is not None:
+                os.sched_setscheduler(0, self._policy, os.sched_param(0))
 
 
 def _let_others_go_first() -> int | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from shakedown.errors import EnvironmentFailure
+from shakedown.result.atomic import failed_write
 from shakedown.tools.fio.document import Document
 
 _FLUSH_EVERY: Final = 16
@@ -71,6 +71,4 @@ def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EnvironmentFailure(
-            f"{folder} cannot be written: {error.strerror or error}", hint="free some space"
-        ) from error
+        raise failed_write(folder, error) from error

@@ -436,7 +436,7 @@ def test_a_folder_gets_a_quarter_of_what_is_free_at_most_16_gib(place: Path, mon
         assert target.identity.capacity_bytes == size_bytes
         target.close()
     monkeypatch.setattr("shakedown.device.file.free_bytes", lambda _: 1 << 30)
-    with pytest.raises(UsageError, match="no room"):
+    with pytest.raises(EnvironmentFailure, match=r"1\.0 GiB are to spare: no room for a file$"):
         medium(place)
 
 

@@ -188,7 +188,10 @@ def _grained(size_bytes: int) -> int:
 
 
 def _fitting_size(folder: Path, asked_bytes: int | None) -> int:
-    """What is asked, or what is reasonable, as long as the file system keeps room to breathe. Raises UsageError."""
+    """What is asked, or what is reasonable, as long as the file system keeps room to breathe.
+
+    Raises UsageError where there is no room for what is asked, EnvironmentFailure where there is none for anything.
+    """
     free = free_bytes(folder)
     room = free - _LEFT_FREE_BYTES
     if asked_bytes is not None and asked_bytes < _GRAIN_BYTES:
@@ -196,10 +199,12 @@ def _fitting_size(folder: Path, asked_bytes: int | None) -> int:
             f"a file of {format_size(asked_bytes)} is too small to be a target", hint="`--size 4KiB` is the least"
         )
     size_bytes = _grained(min(free // 4, _MOST_BYTES, room) if asked_bytes is None else asked_bytes)
-    if size_bytes <= 0 or size_bytes > room:
+    kept = f"{folder} has {format_size(free)} free, and {format_size(_LEFT_FREE_BYTES)} are to spare"
+    if room < _GRAIN_BYTES:
+        raise EnvironmentFailure(f"{kept}: no room for a file", hint="make room there, or choose another folder")
+    if size_bytes > room:
         raise UsageError(
-            f"{folder} has {format_size(free)} free: no room for a file of {format_size(asked_bytes or 0)} "
-            f"and {format_size(_LEFT_FREE_BYTES)} to spare",
+            f"{kept}: no room for a file of {format_size(size_bytes)}",
             hint="choose another place or a smaller `--size`",
         )
     return size_bytes

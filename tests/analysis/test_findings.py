@@ -294,7 +294,19 @@ def test_a_fall_that_lasts_while_the_load_goes_on_is_told_as_without_that_step(l
     lasting = passing_fall((120.0, 1.5), later)
     alone = one("cliff", load(lambda t: np.where(t < 400, 120.0, 1.5), 460, noise=0.1), step=Cliff(hold_ns=30 * S))
     loaded_on_s = 1200.0 + float(alone.evidence["loaded_after_s"])
-    assert lasting == alone.model_copy(update={"evidence": alone.evidence | {"loaded_after_s": loaded_on_s}})
+    held = {name: value for name, value in lasting.evidence.items() if name.startswith("held_iops")}
+    assert held["held_iops"] == pytest.approx(later, rel=0.1)
+    assert lasting == alone.model_copy(update={"evidence": alone.evidence | {"loaded_after_s": loaded_on_s} | held})
+
+
+def test_what_is_written_over_and_over_counts_once() -> None:
+    rows = load(lambda t: np.full_like(t, 120.0), 460)
+    spec = FindingSpec(kind="cliff", step="step")
+    condition = {"step": Cliff(hold_ns=30 * S)}
+    whole = findings([spec], Loads(frame(rows)), None, condition)[0]
+    part = findings([spec], Loads(frame(rows)), None, condition, ({"step": 1 << 20}, {}))[0]
+    assert int(whole.evidence["bytes_total"]) > 1 << 20
+    assert part.evidence["bytes_total"] == 1 << 20
 
 
 def test_what_a_cliff_leaves_is_known_no_better_than_its_stalls_allow() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -342,11 +344,29 @@ def test_a_drive_that_crawls_without_a_cliff_is_not_trusted() -> None:
 
 
 def test_a_held_load_that_crawls_is_not_trusted_whatever_the_cliff_says() -> None:
-    cliff = finding("cliff", 48.0, iops_after=1938.0, rate_ratio=0.4, bytes_before=2**22)
-    held = finding("throughput", 6.8, step="hold", iops=6.8)
-    judged = judge({"cliff": [cliff, held, finding("recovery", None)]}, ["desktop"])
-    assert judged.status == "inconclusive"
-    assert judge({"cliff": [cliff, held, finding("recovery", 9 * 3600.0)]}, ["desktop"]).status == "fail"
+    cliff = finding("cliff", 48.0, iops_after=1938.0, rate_ratio=0.4, bytes_before=2**22, held_iops=6.8)
+    for protocol in ("cliff", "of-my-own"):
+        judged = judge({protocol: [cliff, finding("recovery", None)]}, ["desktop"])
+        assert judged.status == "inconclusive"
+        assert judge({protocol: [cliff, finding("recovery", 9 * 3600.0)]}, ["desktop"]).status == "fail"
+
+
+def test_what_fails_on_a_part_of_a_drive_fails_and_what_holds_there_clears_nobody() -> None:
+    part: dict[str, Any] = {"part_bytes": 10**9}
+    fallen = finding("cliff", 48.0, iops_after=7.0, rate_ratio=0.1, bytes_before=2**30, bytes_total=10**9, **part)
+    for recovery_s, status in ((9 * 3600.0, "fail"), (60.0, "inconclusive")):
+        recovery = finding("recovery", recovery_s, step="drain", **part)
+        judged = judge({"cliff": [fallen, recovery]}, ["desktop"])
+        assert judged.status == status
+    doubt = next(reason for reason in judged.uses[0].reasons if reason.status == "inconclusive")
+    assert "that is of 953.7 MiB of a drive, and a whole one does worse" in doubt.facts
+    assert "`shakedown run cliff TARGET` on the whole of a drive" in doubt.facts
+
+
+@pytest.mark.parametrize(("part_bytes", "status"), [(10**9, "inconclusive"), (50 * 10**9, "pass")])
+def test_a_part_without_a_cliff_tells_of_the_whole_if_it_is_larger_than_any_cache(part_bytes: int, status: str) -> None:
+    none = finding("cliff", None, bytes_total=min(part_bytes, 10 * 2**30), iops_after=100.0, part_bytes=part_bytes)
+    assert judge({"cliff": [none, finding("recovery", None)]}, ["desktop"]).status == status
 
 
 @pytest.mark.parametrize(("loaded_after_s", "outcome"), [(17.0, "inconclusive"), (1860.0, "pass"), (None, "pass")])

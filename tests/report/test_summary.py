@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
 from shakedown.report.summary import render
 from shakedown.result.folder import Run, read_run
+from shakedown.result.under_way import with_step_under_way
 
 from . import synthetic
 
@@ -55,3 +57,23 @@ def test_a_run_that_was_cut_off_shows_what_it_has(tmp_path: Path) -> None:
     text = render([read_run(folder)])
     assert "Nothing was measured." not in text
     assert "write: IOPS over 24 h 0 min of virtual time" in text
+
+
+def test_a_step_that_a_kill_cut_off_is_there_as_after_an_interruption(tmp_path: Path) -> None:
+    run = read_run(synthetic.day(tmp_path / "day", None))
+    last = run.record.steps[-1]
+    killed = replace(run, record=run.record.model_copy(update={"status": "running", "steps": run.record.steps[:-1]}))
+    shown = with_step_under_way(killed).record.steps
+    assert (shown[-1].name, shown[-1].ended_because, shown[:-1]) == (last.name, "interrupted", run.record.steps[:-1])
+    assert (shown[-1].start_ns, shown[-1].end_ns) == (last.start_ns, last.end_ns)
+    assert with_step_under_way(run) is run
+
+
+def test_an_error_is_told_also_where_nothing_is_judged(tmp_path: Path) -> None:
+    run = read_run(synthetic.day(tmp_path / "day", None))
+    step = run.record.steps[0].model_copy(update={"error": "Input/output error (errno 5)"})
+    failed = replace(
+        run, record=run.record.model_copy(update={"steps": (step, *run.record.steps[1:]), "verdict": None})
+    )
+    told = f"CAUTION: The target answered a request of step {step.name} with an error: Input/output error (errno 5)"
+    assert told in " ".join(render([failed]).split())

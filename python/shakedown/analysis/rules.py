@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final, Literal
 
 from shakedown.analysis.finding import FindingKind
@@ -49,6 +50,11 @@ NIGHT_S: Final = 8 * 3600.0
 SHINGLED_BASELINE: Final = "baseline_is_shingled"
 """In the evidence of a share of the baseline's rate: a drive that is as slow as that one is not cleared by it."""
 
+PART_BYTES: Final = "part_bytes"
+"""In the evidence of what was found on a part of a drive, a file being one: how large that is.
+
+On a part all seeks are shorter, and fewer bands wait to be tidied up: a whole drive does worse."""
+
 
 @dataclass(frozen=True)
 class Enough:
@@ -79,7 +85,8 @@ class Limit:
     ``bad_after`` is: else it is not known to last. A cliff that was seen needs neither. A bad one that is of a
     drive ``before_fall`` breaks it only where the rate had not collapsed by then, and a good share of the rate of a
     baseline that is ``SHINGLED_BASELINE`` itself keeps nothing. The figure of a limit in
-    ``or_else`` may be bad instead; one that is not known says nothing.
+    ``or_else`` may be bad instead; one that is not known says nothing. A good figure of a part of a drive (see
+    ``PART_BYTES``) keeps the limit only from ``part_from_bytes`` on.
     """
 
     kind: FindingKind
@@ -95,6 +102,7 @@ class Limit:
     bad_after: Enough | None = None
     or_else: tuple[Limit, ...] = ()
     before_fall: bool = False
+    part_from_bytes: float = 0.0
     good: str = ""
 
     @property
@@ -156,7 +164,13 @@ _FELL_LARGE: Final = Limit(
 _NO_LONG_WRITES: Final = "keep long random writing away from it, also in pieces of 1 MiB: its rate collapses"
 _NO_LONG_WRITES_WHY: Final = "its cache took the pieces until it was full; large files are one stream, and need none"
 _LONG_WRITES: Final = "rate of long random writing"
-_HELD: Final = Limit("throughput", "IOPS", _LONG_WRITES, "cliff", step="hold", figure="iops", at_most=USELESS_IOPS)
+_HELD: Final = Limit(
+    "cliff",
+    "IOPS",
+    f"{_LONG_WRITES} while the load went on",
+    figure="held_iops",
+    at_most=USELESS_IOPS,
+)
 _COLLAPSE: Final = Limit(
     "cliff",
     "IOPS",
@@ -165,6 +179,7 @@ _COLLAPSE: Final = Limit(
     at_most=USELESS_IOPS,
     good_after=Enough("bytes_total", LITTLE_WRITING_BYTES),
     or_else=(_HELD,),
+    part_from_bytes=inf,
     good="it goes on under long random writing, though slower than a plain disk",
 )
 _CRAWL: Final = replace(_COLLAPSE, at_most=PLAIN_IOPS, or_else=(replace(_HELD, at_most=PLAIN_IOPS),))
@@ -176,7 +191,14 @@ _FALL: Final = Limit(
     figure="rate_ratio",
     at_most=COLLAPSED_SHARE,
 )
-_LONG: Final = Limit("recovery", "s", "recovery", at_least=NIGHT_S, good="a night of rest cures what it has put off")
+_LONG: Final = Limit(
+    "recovery",
+    "s",
+    "recovery",
+    at_least=NIGHT_S,
+    part_from_bytes=inf,
+    good="a night of rest cures what it has put off",
+)
 _BRIEFLY: Final = Limit(
     "cliff", "s", "load after it had fallen", figure="loaded_after_s", at_most=3 * LINUX_COMMAND_TIMEOUT_MS / 1000
 )
@@ -187,6 +209,7 @@ _SOON: Final = Limit(
     figure="bytes_before",
     at_most=LITTLE_WRITING_BYTES,
     unseen="bytes_total",
+    part_from_bytes=PERSISTENT_CACHE_BYTES,
     good="what a desktop writes in days does not make it fall",
 )
 _RESILVER: Final = Limit(

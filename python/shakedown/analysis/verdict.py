@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +11,17 @@ from pydantic import BaseModel, ConfigDict
 from shakedown.analysis.find.throughput import FELL_AFTER
 from shakedown.analysis.finding import Finding
 from shakedown.analysis.rate import figure
-from shakedown.analysis.rules import RULES, SHINGLED_BASELINE, USES, USES_OF_ARRAYS, Enough, Limit, Rule, Use
+from shakedown.analysis.rules import (
+    PART_BYTES,
+    RULES,
+    SHINGLED_BASELINE,
+    USES,
+    USES_OF_ARRAYS,
+    Enough,
+    Limit,
+    Rule,
+    Use,
+)
 from shakedown.units import TIME_UNITS_NS, format_duration, format_interval, format_size
 
 Status = Literal["pass", "inconclusive", "fail"]
@@ -184,16 +195,21 @@ def _telling_more(rule: Rule, evidence: _Evidence, unfinished: Collection[str]) 
     """The command whose run tells more than those that leave a doubt; one that went to its end would leave it again."""
     if any(SHINGLED_BASELINE in found.evidence for found in evidence.get(rule.run, ())):
         return f"`shakedown run {rule.run} TARGET --baseline {_CONVENTIONAL}`"
-    if rule.run in unfinished:
-        return f"{_command(rule)} to its end"
+    if any(_is_small_part(limit, each) for limit in rule.limits for each in _of_kind(limit, evidence)):
+        return f"{_command(rule)} on the whole of a drive"
+    if rule.run in unfinished or rule.run not in evidence:
+        return _command(rule) + (" to its end" if rule.run in unfinished else "")
     if any(_has_fallen(limit, found) for limit in rule.limits for found in evidence.get(rule.run, ())):
         return f"{_command(rule)} with a `duration` in which it does not collapse"
-    settings = _settings({rule.run: evidence.get(rule.run, ())})
-    if settings:
+    found = evidence[rule.run]
+    if settings := _settings({rule.run: found}):
         return _command(rule, settings)
-    found = evidence.get(rule.run, ())
     is_small = any(_too_little(limit, each) for limit in rule.limits for each in found if each.kind == limit.kind)
     return f"{_command(rule)} for longer" + (", on a target that holds as much" if is_small else "")
+
+
+def _of_kind(limit: Limit, evidence: _Evidence) -> list[Finding]:
+    return [each for found in evidence.values() for each in found if each.kind == limit.kind]
 
 
 def _all_of(outcomes: Sequence[bool | None]) -> bool | None:
@@ -247,13 +263,18 @@ def _is_beyond(limit: Limit, finding: Finding) -> bool | None:
     beyond = _side(limit, finding)
     if beyond is None or _lacks(limit, finding, bad=beyond):
         return None
-    is_doubtful = _has_fallen(limit, finding) if beyond else SHINGLED_BASELINE in finding.evidence
-    return None if is_doubtful else beyond
+    doubts_of_good = SHINGLED_BASELINE in finding.evidence or _is_small_part(limit, finding)
+    return None if (_has_fallen(limit, finding) if beyond else doubts_of_good) else beyond
 
 
 def _has_fallen(limit: Limit, finding: Finding) -> bool:
     """Whether the figure is of a drive whose cache was full by then, and the limit is of what it does before."""
     return limit.before_fall and FELL_AFTER in finding.evidence
+
+
+def _is_small_part(limit: Limit, finding: Finding) -> bool:
+    """Whether the figure is of a part of a drive that is too small to tell of the whole."""
+    return float(finding.evidence.get(PART_BYTES, inf)) < limit.part_from_bytes
 
 
 def _side(limit: Limit, finding: Finding) -> bool | None:
@@ -303,7 +324,7 @@ def _fact(limit: Limit, protocol: str, finding: Finding) -> str:
     else:
         side, fault = "more", "long" if is_time else "much"
     bad = f"{_in_unit(limit, limit.threshold)} or {side} is too {fault}"
-    doubts = _too_little(limit, finding) + _no_yardstick(limit, finding) + _fallen(limit, finding)
+    doubts = "".join(told(limit, finding) for told in (_too_little, _no_yardstick, _fallen, _of_a_part))
     return f"{_measured(limit, finding)} in {protocol}, step {finding.step} ({bad}{doubts})"
 
 
@@ -312,6 +333,13 @@ def _no_yardstick(limit: Limit, finding: Finding) -> str:
     if SHINGLED_BASELINE not in finding.evidence or _side(limit, finding) is not False:
         return ""
     return "; the baseline is shingled itself, so a good share of its rate clears nobody: take a conventional one"
+
+
+def _of_a_part(limit: Limit, finding: Finding) -> str:
+    """That a part of a drive clears nobody, where the figure would."""
+    if _side(limit, finding) is not False or not _is_small_part(limit, finding):
+        return ""
+    return f"; that is of {format_size(float(finding.evidence[PART_BYTES]))} of a drive, and a whole one does worse"
 
 
 def _fallen(limit: Limit, finding: Finding) -> str:

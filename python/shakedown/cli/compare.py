@@ -12,6 +12,7 @@ from shakedown.cli.output import print_result
 from shakedown.cli.runs import runs_of
 from shakedown.report.compare import compare as compare_runs
 from shakedown.result.folder import read_run
+from shakedown.result.under_way import with_step_under_way
 
 
 def compare(
@@ -29,7 +30,7 @@ def compare(
     runs
         Folders of runs, or of several, like a demo's. The run of a baseline is compared as well.
     """
-    comparison = compare_runs([read_run(run) for run in runs_of(runs)])
+    comparison = compare_runs([with_step_under_way(read_run(run)) for run in runs_of(runs)])
     if json:
         print_result(json_text.dumps(comparison.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     else:

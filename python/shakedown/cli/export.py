@@ -21,6 +21,7 @@ from shakedown.report.export.samples import HEAD as SAMPLES_HEAD
 from shakedown.report.export.samples import samples_csv
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import Run, read_run
+from shakedown.result.under_way import with_step_under_way
 
 _STANDARD_OUTPUT: Final = Path("-")
 
@@ -74,7 +75,7 @@ def export(run: Path, /, *, options: ExportOptions = _DEFAULTS) -> None:
         raise UsageError("nothing to write", hint="give --csv, --prometheus or --card, or several of them")
     if options.json and options.csv == _STANDARD_OUTPUT:
         raise UsageError("`--json` and `--csv -` both want standard output", hint="give --csv a file")
-    files = _files(read_run(run), options)
+    files = _files(with_step_under_way(read_run(run)), options)
     for file in files:
         _refuse_other_file(file)
     for file in files:

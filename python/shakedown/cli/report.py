@@ -15,6 +15,7 @@ from shakedown.cli.runs import runs_of
 from shakedown.report.html import write
 from shakedown.report.summary import render
 from shakedown.result.folder import read_run
+from shakedown.result.under_way import with_step_under_way
 
 # What the page says of itself in its head.
 _GENERATOR: Final = b'<meta name="generator" content="Shakedown">'
@@ -43,7 +44,7 @@ def report(
     refuse_other_file(
         out, lambda head: _GENERATOR in head, "a report of Shakedown", hint="choose another path with --out"
     )
-    found = [read_run(folder) for folder in runs_of(runs)]
+    found = [with_step_under_way(read_run(folder)) for folder in runs_of(runs)]
     page = write(found, out)
     if json:
         print_document("report", {"report": str(page), "runs": [str(run.path) for run in found]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shakedown.protocol.part_tested import told_of_part
 from shakedown.protocol.schema import Protocol
 from shakedown.result.identity import Identity
 from shakedown.tools.fio.job import parse_job
@@ -22,6 +23,8 @@ def caveats(protocol: Protocol, target: Identity) -> tuple[str, ...]:
             "behaves when full, its slow end and the whole of its cache are not seen, and what the file system and "
             "its other files cost is in the figures."
         )
+    if part := told_of_part(protocol, target):
+        found.append(part)
     if target.is_array and protocol.uses:
         found.append(
             "An array was tested, and no drive. Of the rules only those of rate, cliff and recovery of a desktop's "

@@ -26,6 +26,7 @@ from shakedown.protocol.environment import describe_environment, shakedown_versi
 from shakedown.protocol.in_lab import LabOrder, is_of_lab, run_again_in_lab, run_in_lab
 from shakedown.protocol.larger_part import hold_of, told_of_larger_part
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
+from shakedown.protocol.part_tested import of_a_part
 from shakedown.protocol.plan import places_bytes, plan_of
 from shakedown.protocol.play import Listener, play
 from shakedown.protocol.relay import Teller
@@ -217,6 +218,7 @@ def _judged(protocol: Protocol, record: RunRecord, played: Run, baseline: Run | 
         is_played = baseline is not None and any(each.name == spec.step for each in _played(baseline.record))
         found += findings([spec], played.loads, other if is_played else None)
     found = told_of_larger_part(found, hold_of(conditions), record.scale_divisor)
+    found = of_a_part(found, record.target, places[0])
     if baseline is not None:
         found = beside(baseline.record.target, found)
     verdict = _verdict(protocol, record, found)

@@ -36,9 +36,9 @@ def findings(
     """
     found: list[Finding] = []
     for spec in specs:
-        found.append(_find(spec, loads, conditions or {}))
+        most_bytes = tuple(each.get(spec.step, sys.maxsize) for each in places_bytes)
+        found.append(_find(spec, loads, conditions or {}, most_bytes[0]))
         if baseline is not None:
-            most_bytes = tuple(each.get(spec.step, sys.maxsize) for each in places_bytes)
             found.extend(_compare(spec, (loads, baseline), most_bytes, conditions or {}, _fell_after_bytes(found)))
     return found
 
@@ -48,7 +48,7 @@ def _fell_after_bytes(found: Iterable[Finding]) -> int | None:
     return next((int(each.evidence[FELL_AFTER]) for each in found if FELL_AFTER in each.evidence), None)
 
 
-def _find(spec: FindingSpec, loads: Loads, conditions: _Conditions) -> Finding:
+def _find(spec: FindingSpec, loads: Loads, conditions: _Conditions, most_bytes: int) -> Finding:
     series = Series.of(loads, spec.step)
     condition = conditions.get(spec.step)
     if not len(series):
@@ -64,7 +64,7 @@ def _find(spec: FindingSpec, loads: Loads, conditions: _Conditions) -> Finding:
             found = find_worst_latency(spec.step, series)
         case "cliff":
             going_on = GoingOn(spec.goes_on, Series.of(loads, spec.goes_on)) if spec.goes_on else None
-            found = find_cliff(spec.step, series, cliff, going_on)
+            found = find_cliff(spec.step, series, cliff, going_on, most_bytes)
         case "knee":
             found = find_knee(spec.step, loaded)
         case "recovery":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,6 +29,9 @@ _REACH_BLOCKS: Final = 2
 
 LOADED_AFTER: Final = "loaded_after_s"
 """In the evidence: for how long a drive that had fallen was loaded on, the step that went on with it included."""
+
+HELD_IOPS: Final = "held_iops"
+"""In the evidence: the rate in the step that went on with the load."""
 
 _ENOUGH_STALLS: Final = 3
 """A rate over fewer of the longest requests tells where they happened to fall, rather than what is left."""
@@ -63,10 +68,13 @@ class GoingOn:
     series: Series
 
 
-def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None = None) -> Finding:
+def find_cliff(
+    step: str, series: Series, cliff: Cliff, going_on: GoingOn | None = None, most_bytes: int = sys.maxsize
+) -> Finding:
     """The first cliff of a step, or that there was none; and a fall before a rate was established, which may be one.
 
-    A fall that did not last while the load went on is none: the step's own end comes too soon to tell.
+    A fall that did not last while the load went on is none: the step's own end comes too soon to tell. ``most_bytes``:
+    how much of the target the step goes to. What it writes over again tells nothing of a cache that holds all of it.
     """
     loaded = series.loaded
     located = locate_cliff(loaded, cliff)
@@ -77,6 +85,9 @@ def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None
         located, found = None, passed
     else:
         found = _cliff(step, series, located, going_on)
+    found = _with(found, _held(going_on))
+    if "bytes_total" in found.evidence:
+        found = _with(found, {"bytes_total": min(int(found.evidence["bytes_total"]), most_bytes)})
     if early is None:
         return found
     evidence: dict[str, float | int | str] = {
@@ -99,6 +110,18 @@ def find_cliff(step: str, series: Series, cliff: Cliff, going_on: GoingOn | None
     return found.model_copy(update={"evidence": found.evidence | evidence, "text": " ".join(sentences) + advice})
 
 
+def _with(found: Finding, evidence: Mapping[str, float | int | str]) -> Finding:
+    return found.model_copy(update={"evidence": {**found.evidence, **evidence}})
+
+
+def _held(going_on: GoingOn | None) -> dict[str, float]:
+    """The rate while the load went on, and how far it may be off; empty where it did not."""
+    if going_on is None or not len(held := going_on.series.loaded):
+        return {}
+    iops = _per_second(float(held.requests.sum()), float(held.duration_s.sum()))
+    return {HELD_IOPS: iops, **_spread(HELD_IOPS, iops, held)}
+
+
 @dataclass(frozen=True)
 class _Left:
     """What a cliff leaves of the rate, over how long, and what there is to say of that."""
@@ -115,7 +138,7 @@ def _left(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> _L
     """Over what the step itself saw; with the step that went on where that is too short for some stalls."""
     fallen = series.loaded.since(located.index)
     seconds = float(fallen.duration_s.sum())
-    own = _Left(located.after, located.iops_after, seconds, _spread(located.iops_after, fallen))
+    own = _Left(located.after, located.iops_after, seconds, _spread("iops_after", located.iops_after, fallen))
     parts = [series.since(located.index), *([going_on.series] if going_on else [])]
     longest_s = max(float(part.worst_s.max(initial=0.0)) for part in parts)
     if seconds >= _ENOUGH_STALLS * longest_s:
@@ -126,18 +149,19 @@ def _left(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> _L
     seconds += float(later.duration_s.sum())
     rate = Rate.of(float(fallen.bytes.sum() + later.bytes.sum()), seconds, series.request_bytes)
     iops = _per_second(float(fallen.requests.sum() + later.requests.sum()), seconds)
-    spread = _spread(iops, fallen, later)
+    spread = _spread("iops_after", iops, fallen, later)
     return _Left(
         rate, iops, seconds, spread, f" over {format_duration(seconds * NS_PER_S)}, step {going_on.step} included"
     )
 
 
-def _spread(iops: float, *parts: Series) -> dict[str, float]:
-    """How far the rate after a cliff may be off by its scatter, stalls included; empty where that is not known."""
-    moved, duration_s = (np.concatenate([getattr(part, name) for part in parts]) for name in ("bytes", "duration_s"))
+def _spread(name: str, iops: float, *parts: Series) -> dict[str, float]:
+    """How far the rate over ``parts`` may be off by its scatter, stalls included; empty where that is not known."""
+    moved, duration_s = (np.concatenate([getattr(part, each) for part in parts]) for each in ("bytes", "duration_s"))
     found = quotient(moved, duration_s, duration_s)
-    named = found.named_spread("iops_after") if found else {}
-    return {name: iops * bound / found.value for name, bound in named.items()} if found else {}
+    if found is None or not found.value:
+        return {}
+    return {end: iops * bound / found.value for end, bound in found.named_spread(name).items()}
 
 
 def _cliff(step: str, series: Series, located: LocatedCliff, going_on: GoingOn | None) -> Finding:

@@ -46,7 +46,7 @@ WRITERS = {
 }
 RUST_WRITERS = {
     "crates/serve/src/lab/history.rs": "the list of what a drive is asked, in the folder of `lab run --keep`",
-    "crates/serve/src/lab/setup.rs": "the trace of a run of the lab, in a file that is made",
+    "crates/serve/src/lab/setup.rs": "the trace of a run of the lab, in a file that was not there",
     "crates/serve/src/store.rs": "the data of a modelled drive: refuses whatever is no regular file",
 }
 _MODE = re.compile(r"^(?=[rwxabt+]*[wxa+])[rwxabt+]{1,4}$")
@@ -83,15 +83,22 @@ def violations(package: Path, writers: dict[str, str]) -> Iterator[str]:
                 writing.add(name)
                 if name not in writers:
                     yield f"{name}:{node.lineno}: writes a file: use `result/atomic.py`, or be listed with a reason"
-    yield from (f"{name}: listed as a writer, and writes nothing" for name in sorted(set(writers) - writing))
+    yield from _unneeded(writers, writing)
 
 
 def rust_violations(crates: Path, writers: dict[str, str]) -> Iterator[str]:
     """The same for the crates."""
-    for path in sorted(crates.glob("*/src/**/*.rs")):
-        name = path.relative_to(crates.parent).as_posix()
-        if name not in writers and _RUST_WRITES.search(path.read_text(encoding="utf-8")):
-            yield f"{name}: opens files for writing and is not listed"
+    writing = {
+        path.relative_to(crates.parent).as_posix()
+        for path in crates.glob("*/src/**/*.rs")
+        if _RUST_WRITES.search(path.read_text(encoding="utf-8"))
+    }
+    yield from (f"{name}: opens files for writing and is not listed" for name in sorted(writing - set(writers)))
+    yield from _unneeded(writers, writing)
+
+
+def _unneeded(writers: dict[str, str], writing: set[str]) -> Iterator[str]:
+    yield from (f"{name}: listed as a writer, and writes nothing" for name in sorted(set(writers) - writing))
 
 
 def _reserved(call: ast.Call) -> str | None:

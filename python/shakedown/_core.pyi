@@ -181,6 +181,18 @@ def check_faults(text: str) -> None:
 def check_job(job: str, capacity_bytes: int) -> None:
     """Raise JobError if ``start`` would."""
 
+def fio_bytes(text: str, whole_bytes: int) -> int:
+    """A size as fio writes it; percent are those of ``whole_bytes``. Raises ValueError with the reason."""
+
+def fio_time_ns(text: str, bare_ns: int) -> int:
+    """A time as fio writes it; ``bare_ns`` is the unit of a bare number. Raises ValueError with the reason."""
+
+def fio_count(text: str) -> int:
+    """A whole number as fio writes it. Raises ValueError with the reason."""
+
+def fio_option(name: str) -> str:
+    """The name of an option, of which it may have others: ``rw`` of ``readwrite``."""
+
 class ServeReport(TypedDict):
     """What happened while a drive was served. Percentiles are zero if nothing was answered."""
 
@@ -298,8 +310,9 @@ class Lab:
         """Make the drives and listen at sockets in ``folder``, which must be short enough for them.
 
         Data beyond ``memory_bytes`` (default: 2 GiB, for all drives) goes to nameless files in ``spill_folder``. At
-        ``trace_path`` every request is listed, to find where two runs part. Raises ProfileError, ValueError for a front
-        or a fault that cannot be, OSError if sockets or stores cannot be made or a drive cannot be taken up again.
+        ``trace_path``, where nothing may stand yet, every request is listed, to find where two runs part. Raises
+        ProfileError, ValueError for a front or a fault that cannot be, OSError if sockets or stores cannot be made or a
+        drive cannot be taken up again.
         """
     @property
     def kernel_arguments(self) -> list[str]:

@@ -447,6 +447,14 @@ def test_output_that_cannot_be_written_is_the_environments_failure(arguments: st
     assert hint.startswith("hint: ")
 
 
+def test_what_stands_behind_two_hyphens_asks_for_no_document_of_ours(here: Path) -> None:
+    for before, document in (("", False), (" --json", True)):
+        arguments = f"lab run --bring-out /lab --out quick.toml{before} -- smartctl --json /dev/sda"
+        answer = shakedown(*arguments.split(), cwd=here)
+        assert answer.returncode == 2
+        assert bool(answer.stdout) == document
+
+
 def test_a_failure_is_told_to_a_closed_pipe_in_silence(here: Path) -> None:
     command = f'"{sys.executable}" -c "{ENTRY}" report nowhere --json | true; echo "${{PIPESTATUS[0]}}"'
     answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=here, check=True)

@@ -55,6 +55,12 @@ def test_the_time_left_is_only_told_where_it_is_known() -> None:
     assert shown(pace(WRITE + "time_based\nruntime=8d\n", until=recovered)).endswith("at most 30 min left")
 
 
+def test_a_job_is_read_as_fio_reads_it() -> None:
+    assert shown(pace("[s] ; the only one\nrw=write\ntime_based\nTIMEOUT=2h\nruntime=60s ; x")).endswith("60 s left")
+    assert shown(pace("[global]\ntime_based=1\ntimeout=60\n[s]\nrw=write")).endswith("60 s left")
+    assert "left" not in shown(pace("[s]\nrw=write\ntime_based\nruntime=60s\n[t]\nrw=read\n"))
+
+
 def test_a_moment_before_the_end_no_time_is_told() -> None:
     line = pace(WRITE + "size=100%\n")
     line.take([second(0, 95)])

@@ -28,7 +28,8 @@ def test_addresses(text: str, socket_path: str, export: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["nbd+unix:", "nbd+unix://host/x", "nbd+unix:///?socket=a", "nbd://host", "nbd+unix:///a%00b"]
+    "text",
+    ["nbd+unix:", "nbd+unix://host/x", "nbd+unix:///?socket=a", "nbd://host", "nbd+unix:///a%00b", "nbd+unix://[x"],
 )
 def test_other_addresses_are_refused(text: str) -> None:
     with pytest.raises(UsageError):

@@ -71,3 +71,7 @@ def test_a_crate_that_opens_for_writing_is_told(tmp_path: Path) -> None:
     assert list(rust_violations(tmp_path / "crates", {})) == [
         "crates/drive/src/lib.rs: opens files for writing and is not listed"
     ]
+    source.write_text("let file = File::open(path)?;")
+    assert list(rust_violations(tmp_path / "crates", {"crates/drive/src/lib.rs": "no reason"})) == [
+        "crates/drive/src/lib.rs: listed as a writer, and writes nothing"
+    ]

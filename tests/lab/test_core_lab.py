@@ -68,6 +68,13 @@ def test_a_place_that_cannot_be(tmp_path: Path) -> None:
         _core.Lab(f"{tmp_path}/{'long' * 40}", [])
     with pytest.raises(OSError, match="list of requests"):
         _core.Lab(str(tmp_path), [], trace_path="/nowhere/trace")
+    theirs, link = tmp_path / "theirs", tmp_path / "link"
+    theirs.write_text("kept")
+    link.symlink_to(theirs)
+    for place in (theirs, link, Path("/dev/null")):
+        with pytest.raises(OSError, match="list of requests"):
+            _core.Lab(str(tmp_path), [], trace_path=str(place))
+    assert theirs.read_text() == "kept"
     twice = drive(store_path=str(tmp_path / "store"))
     with pytest.raises(OSError, match="served already"):
         _core.Lab(str(tmp_path), [twice, twice])

@@ -168,6 +168,8 @@ def test_sections_of_ones_own_are_kept() -> None:
         ("size=${span}", "filename=/dev/sda", "`steps[0].job` has `filename`, which belongs to the target"),
         ("size=${span}", "ioengine=sync", "`steps[0].job` has `ioengine`, which belongs to the target"),
         ("size=${span}", "direct=0", "`steps[0].job` has `direct`, which belongs to the target"),
+        ("size=${span}", "FileName =/dev/sda ; x", "`steps[0].job` has `filename`, which belongs to the target"),
+        ("size=${span}", "ramp_time=1s", "`steps[0].job` has `ramp_time`: Shakedown decides itself"),
         ("size=${span}", "write_bw_log=x", "`steps[0].job` has `write_bw_log`: Shakedown decides itself"),
         ("size=${span}", "exec_prerun=reboot", "`steps[0].job` has `exec_prerun`, which reaches outside the target"),
         ("rw=write\\n", "rw=write\\n[global]\\n", "`steps[0].job` has `rw=write` before the first [section]"),

@@ -10,8 +10,9 @@ import pytest
 from report import synthetic
 from shakedown.analysis.explain.layout import Layout
 from shakedown.errors import UsageError
-from shakedown.protocol.measured import measured_loads, of_another_array
+from shakedown.protocol.measured import load_of, measured_loads, of_another_array
 from shakedown.result.folder import Run, read_run
+from shakedown.tools.fio.job import parse_job
 
 
 @pytest.fixture
@@ -30,6 +31,13 @@ def test_rows_that_share_their_beginning_came_one_after_the_other(run: Run) -> N
     assert sampled.iops == pytest.approx(told.iops)
     assert sampled.iops == pytest.approx(44, rel=0.05)
     assert step.end_ns == 60 * synthetic.S
+
+
+def test_a_load_is_read_as_the_model_reads_it() -> None:
+    (section,) = parse_job("rw=randrw\nbs=0x1000\niodepth=0x20\nnumjobs=0x2\nrwmixwrite=0x19", "load")
+    load = load_of(section)
+    assert load is not None
+    assert (load.block_bytes, load.read_share, load.outstanding) == (4096, 0.75, 64)
 
 
 def test_both_directions_at_once_take_no_longer(run: Run) -> None:

@@ -79,6 +79,7 @@ def test_what_is_not_a_number_counts_as_nothing(number: str) -> None:
         '{"timestamp_ms": 1, "jobs": [{"read": {"lat_ns": {"bins": {}, "N": true}}}]}',
         '{"timestamp_ms": 1, "jobs": [{"read": {"lat_ns": {"bins": {"-4": 1}}}}]}',
         '{"timestamp_ms": 1, "jobs": [{"read": {"clat_ns": {"bins": {"4": -1}}}}]}',
+        '{"timestamp_ms": 1, "jobs": [{"error": 1099511627776}]}',
         "[" * 100_000,
         '{"timestamp_ms": ' + "9" * 10_000 + "}",
     ],

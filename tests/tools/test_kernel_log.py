@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ LINES = [b"[1.0] ata3: hard resetting link\n", b"[2.0] ata3: EH complete\n"]
 
 def read(path: Path, content: bytes) -> list[bytes]:
     path.write_bytes(content)
+    return read_from(path)
+
+
+def read_from(path: Path) -> list[bytes]:
     with open_log(path) as lines:
         return list(lines)
 
@@ -55,6 +60,25 @@ def test_what_is_no_file_is_told(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing"):
         with pytest.raises(UsageError, match="cannot be read"), open_log(path):
             pass
+
+
+def test_what_goes_wrong_with_its_lines_is_not_the_logs(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"".join(LINES))
+    with pytest.raises(BrokenPipeError), open_log(tmp_path / "a.log") as lines:
+        next(lines)
+        raise BrokenPipeError
+
+
+def test_a_log_that_breaks_off_in_reading_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: Input/output error"):
+        read_from(Path("/proc/self/mem"))
+
+
+def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"".join(LINES)))
+    monkeypatch.setattr("sys.stdin", given)
+    assert read_from(Path("-")) == LINES
+    assert not given.buffer.closed
 
 
 def journalctl(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:

@@ -67,6 +67,12 @@ def test_other_actions(action: str) -> None:
     assert sync.action == action
 
 
+def test_an_end_that_is_no_number_is_none() -> None:
+    sync = parse_mdstat(REBUILDING.replace("finish=301.3min", "finish=30.1.3min"))["md0"].sync
+    assert sync is not None
+    assert (sync.action, sync.finish_s) == ("recovery", None)
+
+
 def test_no_arrays() -> None:
     assert parse_mdstat("Personalities : \nunused devices: <none>\n") == {}
 

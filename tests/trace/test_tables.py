@@ -62,6 +62,7 @@ def test_msr_cambridge(tmp_path: Path, packed: bool) -> None:
         (HEADER + "1,read,0,512\n\n2,read,x,512\n", "line 4: offset_bytes `x` is not a whole number"),
         (HEADER + "1,read,0,512\n2,Read,0,512\n", "line 3: verb `Read` is not one of read, write, trim, flush"),
         (HEADER + "-1,read,0,512\n", "line 2: submitted_ns `-1`"),
+        (HEADER + "9" * 5000 + ",read,0,512\n", "line 2: submitted_ns `999"),
         (HEADER + "1,read,0\n", "line 2: bytes `` is not a whole number"),
         (HEADER + "1,read,0,512\n1,read,0,512,9\n", "line 3: 5 fields where 4 are expected"),
         (HEADER + "9223372036854775808,read,0,512\n", "line 2: submitted_ns `9223372036854775808`"),

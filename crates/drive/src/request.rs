@@ -10,7 +10,7 @@ use crate::truth::Truth;
 /// Bytes of one logical sector: every offset and length of a request is a multiple of it.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// The verb of a request.
+/// The verb of a request. In files it is its [`code`](Verb::code).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// Read `bytes` from `offset_bytes`.
@@ -21,6 +21,25 @@ pub enum Verb {
     Flush,
     /// Tell the device that a range holds nothing of worth any more.
     Trim,
+}
+
+impl Verb {
+    const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Trim];
+
+    /// Its number in the lists of kept drives and in fingerprints: there are such files, so it stays what it is.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Read => 0,
+            Self::Write => 1,
+            Self::Flush => 2,
+            Self::Trim => 3,
+        }
+    }
+
+    /// The verb with that number.
+    pub fn of_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.code() == code)
+    }
 }
 
 /// One command of the host.

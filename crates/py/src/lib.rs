@@ -4,6 +4,7 @@
 mod bench;
 mod errors;
 mod faults;
+mod fio;
 mod job;
 mod lab;
 mod load;
@@ -24,6 +25,8 @@ mod _core {
     use crate::errors::{ArrayError, JobError, LabError, ProfileError, TomlError, TraceError};
     #[pymodule_export]
     use crate::faults::check_faults;
+    #[pymodule_export]
+    use crate::fio::{fio_bytes, fio_count, fio_option, fio_time_ns};
     #[pymodule_export]
     use crate::job::check_job;
     #[pymodule_export]

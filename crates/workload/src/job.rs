@@ -13,3 +13,9 @@ mod value;
 
 pub use ini::UNNAMED;
 pub use spec::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone};
+
+/// How fio writes numbers and names options, for whoever reads jobs of other arenas.
+pub mod notation {
+    pub use super::known::canonical;
+    pub use super::value::{bytes_of, count, time_ns};
+}

@@ -11,7 +11,9 @@ mod run;
 mod trace;
 
 pub use error::JobError;
-pub use job::{Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone, UNNAMED};
+pub use job::{
+    notation, Access, BlockSizes, Direction, Distribution, Job, JobFile, Pause, Region, Sequencer, Zone, UNNAMED,
+};
 pub use pattern::Cover;
 pub use run::{status_code, verb_code, Failure, RequestColumns, Row, Run};
 pub use trace::{Replay, Trace, TraceError, TraceRequest};

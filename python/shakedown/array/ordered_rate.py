@@ -53,7 +53,7 @@ def rate_of(section: Section) -> tuple[Unit, dict[Direction, int]] | None:
         return None
     for name, unit in _UNITS.items():
         # A size that only the arena reads is no rate that could be told.
-        with suppress(UsageError, ValueError):
+        with suppress(UsageError):
             rates = dict(_each(section, section.last(name)))
             if rates and all(rates.values()):
                 return unit, rates
@@ -61,6 +61,6 @@ def rate_of(section: Section) -> tuple[Unit, dict[Direction, int]] | None:
 
 
 def _each(section: Section, value: str) -> Iterator[tuple[Direction, int]]:
-    copies = int(section.last("numjobs", "1"))
+    copies = section.count("numjobs", 1)
     for direction in section.directions if value else ():
         yield direction, copies * parse_fio_bytes(of_direction(value, direction) or "0", 0)

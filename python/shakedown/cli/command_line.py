@@ -66,8 +66,10 @@ _SUMMARIES: Final = {
 def run_command_line(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # What follows `--` is a command for a guest: lines may break in it, and its options are not ours.
+    ours = given[: given.index("--")] if "--" in given else given
     closed = _open_closed_streams()
-    status = _guarded(lambda: _dispatch(given, closed), given)
+    status = _guarded(lambda: _dispatch(given, ours, closed), given, is_document="--json" in ours)
     # What is left goes with the process: to look through it once more, as Python does at its end, frees nothing.
     gc.freeze()
     sys.exit(status)
@@ -83,9 +85,7 @@ def _open_closed_streams() -> set[str]:
     return closed
 
 
-def _dispatch(arguments: list[str], closed: set[str]) -> int:
-    # What follows `--` is a command for a guest, in which lines may break.
-    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+def _dispatch(arguments: list[str], ours: list[str], closed: set[str]) -> int:
     for argument in ours:
         if not argument.isprintable():
             raise UsageError(f"{argument!a} holds unprintable characters", hint="give files and folders plain names")
@@ -133,8 +133,8 @@ class _Failure(NamedTuple):
     plan: tuple[Planned, ...] = ()
 
 
-def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
-    """Turn every way in which a command may end into words and an exit status."""
+def _guarded(command: Callable[[], int], arguments: Sequence[str], *, is_document: bool) -> int:
+    """Turn every way in which a command may end into words and an exit status; ``is_document``: ours is ``--json``."""
     try:
         with terminated_as_interrupted():
             return command()
@@ -147,7 +147,7 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
         failure = _failure(error, arguments)
     with suppress(OSError):  # where standard error cannot be written either, the exit status has to do
         _tell(failure)
-    if "--json" in arguments:
+    if is_document:
         _answer(arguments[0], failure)
     elif failure.plan:
         _show(failure.plan)

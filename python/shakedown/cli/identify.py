@@ -32,7 +32,7 @@ from shakedown.target.modelled import told_model
 from shakedown.target.open import open_target
 from shakedown.target.probe import probe as run_probe
 from shakedown.target.storage_box import refuse_storage_box
-from shakedown.tools.kernel_log import open_log
+from shakedown.tools.kernel_log import open_input, open_log, unreadable
 from shakedown.tools.smartctl import ask_smartctl
 
 _LARGEST_BYTES: Final = 64 << 20
@@ -188,11 +188,11 @@ def _with_stalls(drives: Iterable[Facts], diagnosis: Diagnosis) -> Iterable[Fact
 
 
 def _read(path: Path) -> str:
-    try:
-        with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
+    with open_input(path) as file:
+        try:
             content = file.read(_LARGEST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror or error}") from error
+        except OSError as error:
+            raise unreadable(path, error) from error
     if len(content) > _LARGEST_BYTES:
         raise UsageError(f"`{path}` is no recording: it is larger than 64 MiB")
     return content.decode("utf-8", errors="replace")

@@ -19,16 +19,12 @@ from shakedown.tools.fio.job import (
     parse_fio_time_ns,
     parse_job,
 )
+from shakedown.tools.fio.owned import owner, words
 from shakedown.units import NS_PER_S, format_size
 
-
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-_ALLOWED: Final = _words(
+_ALLOWED: Final = words(
     """
-    description rw rw_sequencer bs ba bsrange bssplit bs_unaligned blockalign
+    description rw rw_sequencer bs ba bsrange bssplit bs_unaligned
     size offset offset_increment offset_align io_size number_ios loops
     randrepeat allrandrepeat randseed norandommap softrandommap random_generator random_distribution percentage_random
     iodepth iodepth_low iodepth_batch iodepth_batch_complete iodepth_batch_complete_min iodepth_batch_complete_max
@@ -44,20 +40,6 @@ _ALLOWED: Final = _words(
     zero_buffers refill_buffers scramble_buffers buffer_pattern buffer_compress_percentage buffer_compress_chunk
     dedupe_percentage dedupe_mode dedupe_working_set_percentage dedupe_global
     continue_on_error ignore_error write_hint
-    """
-)
-_TARGET: Final = _words(
-    """
-    filename filename_format directory opendir unique_filename nrfiles openfiles file_service_type filesize file_append
-    fill_device ioengine direct buffered atomic overwrite fallocate create_only create_on_open create_serialize
-    create_fsync allow_file_create allow_mounted_write pre_read unlink unlink_each_loop lockfile uri zonemode
-    """
-)
-_MEASUREMENT: Final = _words(
-    """
-    ramp_time disable_lat disable_clat disable_slat disable_bw_measurement gtod_reduce clat_percentiles lat_percentiles
-    slat_percentiles percentile_list significant_figures unified_rw_reporting per_job_logs write_bw_log write_lat_log
-    write_iops_log write_hist_log log_avg_msec stats disk_util kb_base unit_base
     """
 )
 _FIO_BLOCK: Final = "4k"
@@ -97,9 +79,10 @@ def _admit(section: Section, option: Option) -> None:
     def refusal(reason: str, hint: str = "") -> OptionError:
         return OptionError(section.name, option.name, value, reason, hint=hint)
 
-    if option.name in _TARGET:
+    whose = owner(option.name)
+    if whose == "target":
         raise refusal("it belongs to the target", "take it out: Shakedown sets it to suit the target")
-    if option.name in _MEASUREMENT:
+    if whose == "measurement":
         raise refusal("it belongs to the measurement", "take it out; a warm-up is a step of its own")
     if option.name not in _ALLOWED:
         close = get_close_matches(option.name, _ALLOWED, n=1)
@@ -113,16 +96,14 @@ def _admit(section: Section, option: Option) -> None:
 def _refuse_rate_of_several_sizes(section: Section) -> None:
     """Of requests of several sizes fio makes another rate of ``rate_iops`` than it says, without a word."""
     for direction in section.directions:
-        rate = of_direction(section.last("rate_iops"), direction)
+        rate = section.count("rate_iops", 0, direction)
         sizes = _several_sizes(section, direction)
-        if rate.strip("0") and sizes:
+        if rate and sizes:
             least = min(sizes)
             makes = f"{rate} times the shortest request's {least}"
             reason = f"fio makes bytes a second of it, {makes}, so that there are fewer of longer ones"
-            same = f"say so with `rate={int(rate) * least}`" if rate.isdecimal() else "say bytes a second with `rate`"
-            raise OptionError(
-                section.name, "rate_iops", section.last("rate_iops"), reason, hint=f"{same}, or give one size"
-            )
+            hint = f"say so with `rate={rate * least}`, or give one size"
+            raise OptionError(section.name, "rate_iops", section.last("rate_iops"), reason, hint=hint)
 
 
 def _several_sizes(section: Section, direction: Direction) -> frozenset[int]:
@@ -180,7 +161,7 @@ def _place(section: Section, capacity_bytes: int) -> Section:
 
     offset_bytes = bytes_of("offset", 0)
     step_bytes = bytes_of("offset_increment", 0)
-    jobs = int(section.last("numjobs", "1")) if section.last("numjobs", "1").isdecimal() else 1
+    jobs = section.count("numjobs", 1)
     first_bytes = capacity_bytes - offset_bytes - step_bytes * (jobs - 1)
     size_bytes = bytes_of("size", first_bytes)
     if section.last("size").endswith("%"):

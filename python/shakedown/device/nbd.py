@@ -53,17 +53,21 @@ class NbdExport(NamedTuple):
 
 def parse_nbd_uri(text: str) -> NbdAddress:
     """``nbd+unix:///path/to.sock`` or ``nbd+unix:///EXPORT?socket=/path/to.sock``. Raises UsageError."""
-    parts = urlsplit(text)
-    query = parse_qs(parts.query)
+    refusal = UsageError(
+        f"`{text}` is not an NBD address that Shakedown knows",
+        hint="`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`",
+    )
+    try:
+        parts = urlsplit(text)
+        query = parse_qs(parts.query)
+    except ValueError as error:
+        raise refusal from error
     if "socket" in query:
         address = NbdAddress(query["socket"][0], unquote(parts.path.removeprefix("/")))
     else:
         address = NbdAddress(unquote(parts.path), "")
     if parts.scheme != "nbd+unix" or parts.netloc or not address.socket_path.startswith("/") or "\0" in unquote(text):
-        raise UsageError(
-            f"`{text}` is not an NBD address that Shakedown knows",
-            hint="`nbd+unix:///path/to.sock` or `nbd+unix:///EXPORT?socket=/path/to.sock`",
-        )
+        raise refusal
     return address
 
 

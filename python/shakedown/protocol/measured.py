@@ -12,7 +12,7 @@ from shakedown.errors import UsageError
 from shakedown.result.folder import Run
 from shakedown.result.run_record import StepRecord
 from shakedown.target.storage_box import BOX_SETTINGS
-from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_job
+from shakedown.tools.fio.job import Section, parse_fio_bytes, parse_fio_count, parse_job
 from shakedown.units import format_size, parse_request_bytes
 
 
@@ -125,13 +125,13 @@ def load_of(section: Section) -> Load | None:
         return None
     reads = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(pattern)
     if reads is None:
-        reads = float(section.last("rwmixread") or 100 - float(section.last("rwmixwrite", "50"))) / 100
+        reads = section.count("rwmixread", 100 - section.count("rwmixwrite", 50)) / 100
     random = _random_share(section, reads) if pattern.startswith("rand") else 0.0
-    copies = int(section.last("numjobs", "1"))
-    return Load(parse_fio_bytes(size, 0), reads, random, copies * int(section.last("iodepth", "1")))
+    copies = section.count("numjobs", 1)
+    return Load(parse_fio_bytes(size, 0), reads, random, copies * section.count("iodepth", 1))
 
 
 def _random_share(section: Section, reads: float) -> float:
     """Of all requests; ``percentage_random`` has one share for both directions, or one for each."""
-    shares = [float(each) / 100 for each in section.last("percentage_random", "100").split(",") if each]
+    shares = [parse_fio_count(each) / 100 for each in section.last("percentage_random", "100").split(",") if each]
     return reads * shares[0] + (1 - reads) * shares[min(1, len(shares) - 1)]

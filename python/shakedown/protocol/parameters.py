@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from shakedown.errors import UsageError
 from shakedown.protocol.complain import did_you_mean
+from shakedown.tools.fio.job import parse_option
 from shakedown.units import NS_PER_S, parse_duration_ns, parse_size_bytes
 
 _USE: Final = re.compile(r"\$\{([^}]*)\}")
@@ -64,7 +65,7 @@ class Parameters:
         """
         text = self._texts.get(place, "")
         if option is not None:
-            lines = (line for line in text.splitlines() if line.partition("=")[0].strip() == option)
+            lines = (line for line in text.splitlines() if parse_option(line).name == option)
             text = "\n".join(lines)
         names = dict.fromkeys(_USE.findall(text))
         shown = [f"`--set {name}={self.values[name]}`" if name in self._given else f"`{name}`" for name in names]

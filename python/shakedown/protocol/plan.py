@@ -111,8 +111,8 @@ def _sizes(sections: tuple[Section, ...], capacity_bytes: int) -> int:
     """What the sections move if nothing but their size ends them."""
     moved = 0
     for section in sections:
-        jobs = int(section.last("numjobs", "1")) if section.last("numjobs", "1").isdecimal() else 1
-        moved += jobs * _bytes(section.last("io_size") or section.last("size") or "100%", capacity_bytes)
+        size = section.last("io_size") or section.last("size") or "100%"
+        moved += section.count("numjobs", 1) * _bytes(size, capacity_bytes)
     return moved
 
 

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shakedown.sample import Direction, Sample
-from shakedown.tools.fio.job import parse_fio_bytes, parse_fio_time_ns, parse_job
+from shakedown.tools.fio.job import parse_fio_time_ns, parse_job
 
 _QUANTILES = (0.5, 0.99, 0.999)
 _NS_PER_MS = 1_000_000
@@ -117,7 +117,7 @@ class Pause(NamedTuple):
         length_ns = parse_fio_time_ns(section.last("thinktime", "0"), 1000)
         if length_ns == 0 or others:
             return None
-        return cls(length_ns, parse_fio_bytes(section.last("thinktime_blocks", "1"), 0))
+        return cls(length_ns, section.count("thinktime_blocks", 1))
 
 
 class FioRows:

@@ -21,19 +21,41 @@ from shakedown.errors import EnvironmentFailure, UsageError
 _GZIP: Final = b"\x1f\x8b"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _PACKED: Final = {b"\xfd7zX": "xzcat", b"BZh": "bzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
+_WHAT_TO_GIVE: Final = "give a log file, `-` or `--journal`"
 _SPEAKERS: Final = ("zed", "smartd", "mdadm")
 
 
 @contextmanager
 def open_log(path: Path) -> Iterator[Iterator[bytes]]:
-    """The lines of a log, ``-`` for standard input. Over-long lines are cut. Raises UsageError."""
+    """The lines of a log, ``-`` for standard input. Over-long lines are cut. Raises UsageError.
+
+    What else goes wrong while the lines are used, such as a full disk, is not the log's.
+    """
+    with open_input(path, hint=_WHAT_TO_GIVE) as file:
+        try:
+            lines = _unpacked(file, path)
+        except OSError as error:
+            raise unreadable(path, error, hint=_WHAT_TO_GIVE) from error
+        yield _checked(lines, path)
+
+
+@contextmanager
+def open_input(path: Path, *, hint: str = "") -> Iterator[IO[bytes]]:
+    """A file to be read, or for ``-`` standard input, which stays open. Raises UsageError if it cannot be opened."""
+    if str(path) == "-":
+        yield sys.stdin.buffer
+        return
     try:
-        with sys.stdin.buffer if str(path) == "-" else path.open("rb") as file:
-            yield _checked(_unpacked(file, path), path)
+        file = path.open("rb")
     except OSError as error:
-        raise UsageError(
-            f"`{path}` cannot be read: {error.strerror or error}", hint="give a log file, `-` or `--journal`"
-        ) from error
+        raise unreadable(path, error, hint=hint) from error
+    with file:
+        yield file
+
+
+def unreadable(path: Path, error: OSError, *, hint: str = "") -> UsageError:
+    """The error for what cannot be opened or read."""
+    return UsageError(f"`{path}` cannot be read: {error.strerror or error}", hint=hint)
 
 
 @contextmanager
@@ -95,3 +117,5 @@ def _checked(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:
         raise UsageError(
             f"`{path}` is damaged: {error}", hint=f"zcat {path} | shakedown triage -  # reads what is left of it"
         ) from error
+    except OSError as error:
+        raise unreadable(path, error, hint=_WHAT_TO_GIVE) from error

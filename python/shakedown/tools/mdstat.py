@@ -96,7 +96,7 @@ def _sync(rest: str) -> Sync | None:
     if waiting := re.search(rf"^\s+({actions})\s*=\s*([A-Z]+)\s*$", rest, re.MULTILINE):
         return Sync(waiting[1], waiting=waiting[2])
     match = re.search(
-        rf"({actions})\s*=\s*[\d.]+%\s+\((\d+)/(\d+)\)(?:\s+finish=([\d.]+)min)?(?:\s+speed=(\d+)K/sec)?", rest
+        rf"({actions})\s*=\s*[\d.]+%\s+\((\d+)/(\d+)\)(?:\s+finish=(\d+\.\d+)min)?(?:\s+speed=(\d+)K/sec)?", rest
     )
     if match is None:
         return None
@@ -105,14 +105,6 @@ def _sync(rest: str) -> Sync | None:
         action,
         done_bytes=int(done) * _KIB,
         total_bytes=int(total) * _KIB,
-        finish_s=_number(minutes) * 60 if minutes else None,
+        finish_s=float(minutes) * 60 if minutes else None,
         bytes_per_s=int(speed) * _KIB if speed else None,
     )
-
-
-def _number(text: str) -> float:
-    """A number of digits and points; 0 of what is none (``1.2.3``)."""
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,7 +84,8 @@ def malformed(path: Path, line: int, reason: str, *, hint: str = "mend the line,
 
 def number(path: Path, line: int, name: str, text: str, *, unit: int = 1) -> int:
     """A whole number from 0, times ``unit``, that a frame can hold. Raises UsageError."""
-    if not (text.isascii() and text.isdecimal()) or int(text) * unit > MOST:
+    # Of thousands of digits Python makes no number.
+    if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) * unit > MOST:
         raise malformed(path, line, f"the {name} `{text}` is not a whole number from 0 to {MOST // unit}")
     return int(text) * unit
 

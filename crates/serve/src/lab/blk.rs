@@ -82,10 +82,10 @@ impl Configuration for Blk {
     }
 }
 
-/// The 16 bytes before the data: what, and from which sector on.
+/// The 16 bytes before the data: what, and from which sector on. That there is room for the status is sure after that.
 fn header(chain: &Chain, memory: &Memory) -> Result<(u32, u64), LabError> {
     let mut bytes = [0; HEADER_BYTES];
-    if memory.gather(&chain.readable, 0, &mut bytes)? < HEADER_BYTES || chain.writable.is_empty() {
+    if memory.gather(&chain.readable, 0, &mut bytes)? < HEADER_BYTES || total_bytes(&chain.writable) == 0 {
         return Err(LabError::protocol("a request of virtio-blk is too short"));
     }
     let [kind, _, low, high] =

@@ -5,7 +5,7 @@
 //! Between two labs no time passes, and the drive has nothing left to do: it is flushed at the end of each.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Error, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +16,7 @@ use super::error::LabError;
 
 const MAGIC: [u8; 8] = *b"drive\0\0\x01";
 const RECORD_BYTES: usize = 32;
+const NO_END: &str = "it has no end";
 
 /// A line of the list. Times are the drive's own, since it was made.
 #[derive(Clone, Copy)]
@@ -32,7 +33,7 @@ impl Event {
     fn to_bytes(self, at_ns: u64) -> [u8; RECORD_BYTES] {
         let (kind, tag, offset_bytes, bytes) = match self {
             Self::Request(Request { tag, verb, fua, offset_bytes, bytes }) => {
-                (verb as u32 | u32::from(fua) << 4, tag, offset_bytes, bytes)
+                (u32::from(verb.code() | u8::from(fua) << 4), tag, offset_bytes, bytes)
             }
             Self::PowerLoss => (32, 0, 0, 0),
             Self::PowerOn => (33, 0, 0, 0),
@@ -52,19 +53,16 @@ impl Event {
         let number =
             |from: usize, to: usize| record[from..to].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         let (kind, tag, offset_bytes, bytes) = (number(0, 4), number(4, 8) as u32, number(16, 24), number(24, 32));
-        let verb = [Verb::Read, Verb::Write, Verb::Flush, Verb::Trim];
         let event = match kind {
+            0..32 => {
+                let verb = Verb::of_code(kind as u8 & 15)?;
+                Self::Request(Request { tag, verb, fua: kind & 16 != 0, offset_bytes, bytes })
+            }
             32 => Self::PowerLoss,
             33 => Self::PowerOn,
             34 => Self::Reset,
             35 => Self::End(offset_bytes),
-            _ => Self::Request(Request {
-                tag,
-                verb: *verb.get((kind & 15) as usize)?,
-                fua: kind & 16 != 0,
-                offset_bytes,
-                bytes,
-            }),
+            _ => return None,
         };
         Some((number(8, 16), event))
     }
@@ -220,6 +218,15 @@ fn hear(answers: &mut Xxh3, completion: &Completion) {
     }
 }
 
+/// The next line of a list; `None` behind the last one. A list that ends within a line has an unexpected end.
+fn next_record(list: &mut impl BufRead) -> Result<Option<[u8; RECORD_BYTES]>, Error> {
+    if list.fill_buf()?.is_empty() {
+        return Ok(None);
+    }
+    let mut record = [0; RECORD_BYTES];
+    list.read_exact(&mut record).map(|()| Some(record))
+}
+
 /// A drive that is asked again what it was asked before.
 struct Replay<D> {
     device: D,
@@ -238,13 +245,18 @@ impl<D: BlockDevice> Replay<D> {
     fn all(&mut self, path: &Path) -> Result<(), LabError> {
         let refused = |reason| LabError::History { path: path.to_owned(), reason };
         let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(LabError::Data)?);
+        let unread = |error: Error, reason| match error.kind() {
+            ErrorKind::UnexpectedEof => refused(reason),
+            _ => LabError::Data(error),
+        };
+        let no_list = "it is no list of a drive's requests";
         let mut magic = [0; MAGIC.len()];
-        if file.read_exact(&mut magic).is_err() || magic != MAGIC {
-            return Err(refused("it is no list of a drive's requests"));
+        file.read_exact(&mut magic).map_err(|error| unread(error, no_list))?;
+        if magic != MAGIC {
+            return Err(refused(no_list));
         }
         let mut ended = false;
-        let mut record = [0; RECORD_BYTES];
-        while file.read_exact(&mut record).is_ok() {
+        while let Some(record) = next_record(&mut file).map_err(|error| unread(error, NO_END))? {
             let (at_ns, event) = Event::from_bytes(&record).ok_or_else(|| refused("it is damaged"))?;
             if at_ns < self.life.age_ns {
                 return Err(refused("it is damaged: time runs backwards"));
@@ -257,7 +269,7 @@ impl<D: BlockDevice> Replay<D> {
         }
         match ended {
             true => Ok(()),
-            false => Err(refused("it has no end")),
+            false => Err(refused(NO_END)),
         }
     }
 
@@ -399,7 +411,51 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
         assert!(said(new()).contains("no end"));
+        std::fs::write(&path, [&bytes[..], &[0; 7]].concat()).unwrap();
+        assert!(said(new()).contains("no end"), "what comes next would not begin where a line does");
         std::fs::write(&path, "text").unwrap();
         assert!(said(new()).contains("no list"));
+        std::fs::write(&path, "").unwrap();
+        assert!(said(new()).contains("no list"));
+        let unread = Kept::resume(new(), folder.path()).map(|_| ()).unwrap_err();
+        assert!(matches!(unread, LabError::Data(_)), "{unread}");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_not_the_end() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> Result<usize, Error> {
+                Err(Error::from_raw_os_error(5))
+            }
+        }
+        let line = Event::Reset.to_bytes(7);
+        let mut list = BufReader::new(line.as_slice().chain(Broken));
+        assert!(next_record(&mut list).unwrap().is_some());
+        assert!(next_record(&mut list).is_err());
+    }
+
+    #[test]
+    fn the_lines_of_old_lists_mean_what_they_meant() {
+        let request = |verb, fua| Event::Request(Request { tag: 1, verb, fua, offset_bytes: 512, bytes: 1024 });
+        let known = [
+            (0, request(Verb::Read, false)),
+            (1, request(Verb::Write, false)),
+            (2, request(Verb::Flush, false)),
+            (3, request(Verb::Trim, false)),
+            (17, request(Verb::Write, true)),
+            (32, Event::PowerLoss),
+            (35, Event::End(9)),
+        ];
+        for (kind, event) in known {
+            let line = event.to_bytes(7);
+            assert_eq!(line[..4], [kind, 0, 0, 0]);
+            assert_eq!(Event::from_bytes(&line).unwrap().1.to_bytes(7), line);
+        }
+        for kind in [4_u32, 31, 36, 48, 0x100] {
+            let mut line = Event::Reset.to_bytes(7);
+            line[..4].copy_from_slice(&kind.to_le_bytes());
+            assert!(Event::from_bytes(&line).is_none(), "{kind}");
+        }
     }
 }

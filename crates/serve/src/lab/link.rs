@@ -55,6 +55,9 @@ impl Link {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let room = &mut self.buffer[self.end..];
+        if room.is_empty() {
+            return Err(LabError::protocol(format!("a message is longer than {BUFFER_BYTES} bytes")));
+        }
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let received = match recvmsg(&self.socket, &mut [IoSliceMut::new(room)], &mut ancillary, flags) {
             Ok(message) => message.bytes,

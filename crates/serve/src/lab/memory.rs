@@ -37,10 +37,13 @@ impl Memory {
                 .checked_sub(region.address)
                 .is_some_and(|from| from.checked_add(bytes as u64).is_some_and(|to| to <= region.bytes))
         };
-        let region = self.regions.iter().find(fits).ok_or_else(|| {
+        let place = self.regions.iter().find(fits).and_then(|region| {
+            let offset = region.file_offset.checked_add(address - region.address)?;
+            Some((&region.file, offset))
+        });
+        place.ok_or_else(|| {
             LabError::protocol(format!("{bytes} bytes at {address:#x} are not in the memory that it shares"))
-        })?;
-        Ok((&region.file, region.file_offset + (address - region.address)))
+        })
     }
 
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> Result<(), LabError> {
@@ -93,7 +96,7 @@ fn beyond(segments: &[Segment], mut skip: usize) -> impl Iterator<Item = Segment
     segments.iter().filter_map(move |segment| {
         let skipped = skip.min(segment.bytes);
         skip -= skipped;
-        let rest = Segment { address: segment.address + skipped as u64, bytes: segment.bytes - skipped };
+        let rest = Segment { address: segment.address.saturating_add(skipped as u64), bytes: segment.bytes - skipped };
         (rest.bytes > 0).then_some(rest)
     })
 }

@@ -17,6 +17,9 @@ pub(super) const TRANSPORT_FEATURES: u64 = 1 << 28 | 1 << 30 | 1 << 32;
 /// Confirmed messages, requests from here to the guest, the configuration space, notifications in band.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 
+/// Beyond all memory of a guest, and so far below the end of numbers that a whole queue lies above it.
+const HIGHEST_ADDRESS: u64 = 1 << 63;
+
 const HEADER_BYTES: usize = 12;
 const VERSION: u32 = 1;
 const REPLY: u32 = 1 << 2;
@@ -123,10 +126,16 @@ impl Port {
             request::SET_MEM_TABLE => self.set_memory(payload)?,
             request::SET_VRING_NUM => {
                 let size = u16::try_from(word(payload, 4)?).map_err(|_| LabError::protocol("a queue is too long"))?;
+                if size == 0 {
+                    return Err(LabError::protocol("a queue has no room for anything"));
+                }
                 self.ring(payload)?.size = size;
             }
             request::SET_VRING_ADDR => {
                 let (descriptors, used, available) = (long(payload, 8)?, long(payload, 16)?, long(payload, 24)?);
+                if [descriptors, used, available].iter().any(|address| *address > HIGHEST_ADDRESS) {
+                    return Err(LabError::protocol("a queue lies beyond all memory"));
+                }
                 let ring = self.ring(payload)?;
                 (ring.descriptors, ring.used, ring.available) = (descriptors, used, available);
             }

@@ -80,7 +80,8 @@ pub struct LabOptions {
     pub spill_folder: PathBuf,
     /// How much memory the data of all drives may take.
     pub memory_bytes: u64,
-    /// Where every request is listed, a line each, for those who want to know where two runs part.
+    /// Where every request is listed, a line each, for those who want to know where two runs part: a file that is not
+    /// there yet.
     pub trace_path: Option<PathBuf>,
 }
 
@@ -109,7 +110,7 @@ impl Lab {
         let budget = Budget::new(options.memory_bytes);
         let bay = |(index, drive)| bay(index, drive, &budget, &options.spill_folder);
         let bays = drives.into_iter().enumerate().map(bay).collect::<Result<Vec<_>, _>>()?;
-        let list = options.trace_path.as_ref().map(File::create).transpose();
+        let list = options.trace_path.as_ref().map(File::create_new).transpose();
         let trace = match list.map_err(|source| LabError::System { what: "make the list of requests", source })? {
             Some(list) => Trace::listed(list),
             None => Trace::default(),

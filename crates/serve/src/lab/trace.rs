@@ -37,12 +37,7 @@ impl Trace {
     }
 
     pub fn add(&mut self, entry: Entry) {
-        let verb = match entry.verb {
-            Verb::Read => 0,
-            Verb::Write => 1,
-            Verb::Flush => 2,
-            Verb::Trim => 3,
-        };
+        let verb = u64::from(entry.verb.code());
         let good = u64::from(entry.status == Status::Good);
         let numbers = [
             entry.completed_ns,

@@ -13,7 +13,7 @@ pub(crate) enum Treatment {
 
 /// Looks an option up; `None` if nobody knows it.
 pub(crate) fn treatment(key: &str) -> Option<Treatment> {
-    let canonical = ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| *name);
+    let canonical = canonical(key);
     if let Some(name) = HONOURED.iter().find(|name| **name == canonical) {
         return Some(Treatment::Honoured(name));
     }
@@ -21,6 +21,11 @@ pub(crate) fn treatment(key: &str) -> Option<Treatment> {
         return Some(Treatment::Inert);
     }
     REFUSED.iter().find(|(names, _)| names.contains(&canonical)).map(|(_, reason)| Treatment::Refused(reason))
+}
+
+/// The name under which fio has an option: of an alias another one, of everything else its own.
+pub fn canonical(key: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, name)| *name)
 }
 
 /// The known option closest to a misspelt one.
@@ -44,6 +49,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("timeout", "runtime"),
     ("wait_for_previous", "stonewall"),
     ("blocksize_unaligned", "bs_unaligned"),
+    ("iodepth_batch_submit", "iodepth_batch"),
+    ("ratemin", "rate_min"),
 ];
 
 const HONOURED: &[&str] = &[
@@ -218,7 +225,6 @@ const REFUSED: &[(&[&str], &str)] = &[
     (
         &[
             "iodepth_batch",
-            "iodepth_batch_submit",
             "iodepth_batch_complete",
             "iodepth_batch_complete_min",
             "iodepth_batch_complete_max",
@@ -279,6 +285,7 @@ mod tests {
         assert_eq!(treatment("readwrite"), Some(Treatment::Honoured("rw")));
         assert_eq!(treatment("group_reporting"), Some(Treatment::Inert));
         assert!(matches!(treatment("rate_min"), Some(Treatment::Refused(_))));
+        assert_eq!(treatment("ratemin"), treatment("rate_min"));
         assert_eq!((treatment("iodeph"), closest("iodeph")), (None, Some("iodepth")));
         assert_eq!((treatment("RW"), closest("xyzzy")), (None, None));
     }

@@ -1,4 +1,5 @@
-//! Numbers as fio writes them. Where fio would silently misread one (`1.5g` is 1 byte to it), it is refused.
+//! Numbers as fio writes them. Where fio would silently misread one (`1.5g` is 1 byte to it, `runtime=0x10` sixteen
+//! microseconds), it is refused.
 
 /// A size, absolute or relative to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,23 @@ pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, String> {
     }
 }
 
+/// A size with fio's own `kb_base`; a percentage is one of `whole_bytes`.
+///
+/// # Errors
+/// The reason, as a sentence.
+pub fn bytes_of(text: &str, whole_bytes: u64) -> Result<u64, String> {
+    match amount(text, 1024)? {
+        Amount::Bytes(bytes) => Ok(bytes),
+        Amount::Percent(percent) => u64::try_from(u128::from(whole_bytes) * u128::from(percent) / 100)
+            .map_err(|_| format!("`{text}` is too large")),
+    }
+}
+
 /// A plain whole number.
-pub(crate) fn count(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// The reason, as a sentence.
+pub fn count(text: &str) -> Result<u64, String> {
     match amount(text, 1024)? {
         Amount::Bytes(number) => Ok(number),
         Amount::Percent(_) => Err(format!("`{text}` is not a whole number")),
@@ -49,9 +65,13 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 }
 
 /// `30`, `30s`, `5m`, `9h`, `1d`, `250ms`, `10us` to nanoseconds; `unit_ns` is that of a bare number.
-pub(crate) fn time_ns(text: &str, unit_ns: u64) -> Result<u64, String> {
-    let Ok((number, suffix)) = number(text) else {
-        return Err(format!("`{text}` is not a time as fio reads it, like `90s`, `15m` or `2h`"));
+///
+/// # Errors
+/// The reason, as a sentence.
+pub fn time_ns(text: &str, unit_ns: u64) -> Result<u64, String> {
+    let (number, suffix) = match number(text) {
+        Ok(read) if !is_hexadecimal(text) => read,
+        _ => return Err(format!("`{text}` is not a time as fio reads it, like `90s`, `15m` or `2h`")),
     };
     let factor = match suffix.to_ascii_lowercase().as_str() {
         "" => unit_ns,
@@ -91,11 +111,17 @@ pub(crate) fn per_direction<T: Clone>(
     }
 }
 
+fn is_hexadecimal(text: &str) -> bool {
+    text.trim().get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"))
+}
+
 fn number(text: &str) -> Result<(u64, &str), String> {
     let text = text.trim();
     let wrong = || format!("`{text}` is not a whole number");
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u64::from_str_radix(digits, 16).map(|number| (number, "")).map_err(|_| wrong());
+    if is_hexadecimal(text) {
+        let digits = &text[2..];
+        let read = u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
+        return read.map(|number| (number, "")).ok_or_else(wrong);
     }
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
@@ -110,7 +136,7 @@ fn number(text: &str) -> Result<(u64, &str), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{amount, bytes, per_direction, time_ns, Amount};
+    use super::{amount, bytes, bytes_of, per_direction, time_ns, Amount};
 
     #[test]
     fn sizes_follow_fio() {
@@ -127,7 +153,8 @@ mod tests {
         }
         assert_eq!((bytes("4k", 1000), bytes("4kib", 1000)), (Ok(4000), Ok(4096)));
         assert_eq!(amount("20%", 1024), Ok(Amount::Percent(20)));
-        for wrong in ["", "k", "1.5g", "-1", "4x", "4 k", "20%%", "99999999999t", "10ki"] {
+        assert_eq!((bytes_of("50%", 1001), bytes_of("0x10", 1001)), (Ok(500), Ok(16)));
+        for wrong in ["", "k", "1.5g", "-1", "4x", "4 k", "20%%", "99999999999t", "10ki", "0x+1", "50.5%"] {
             assert!(amount(wrong, 1024).is_err(), "{wrong}");
         }
     }
@@ -140,7 +167,9 @@ mod tests {
             assert_eq!(time_ns(text, 1_000_000_000), Ok(expected), "{text}");
         }
         assert_eq!(time_ns("7", 1_000), Ok(7_000));
-        assert!(time_ns("30min", 1).is_err() && time_ns("1:30", 1).is_err());
+        for wrong in ["30min", "1:30", "0x10", "5sec", "1.5s"] {
+            assert!(time_ns(wrong, 1_000_000_000).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ from shakedown.sample import Direction
 
 DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _LARGEST: Final = 2**63 - 1
+# `MAX_ERRNO` in Linux.
+_LARGEST_ERRNO: Final = 4095
 # What fio says is left of a job that it knows nothing of yet, and at the end of a very short one.
 _UNKNOWN_S: Final = 2**31 - 1
 # C prints what is not a number as `nan` or `-inf`, which JSON does not know.
@@ -81,7 +83,7 @@ def _job(raw: dict[str, Any]) -> Job:
         group=_whole(raw, "groupid"),
         runtime_ms=_whole(raw, "job_runtime"),
         remaining_s=_whole(raw, "eta"),
-        error=_whole(raw, "error"),
+        error=_whole(raw, "error", _LARGEST_ERRNO),
         failed=_whole(raw, "total_err"),
         moves={each: _counters(_object(raw, each)) for each in DIRECTIONS},
         depth=_depth(_object(raw, "job options")),
@@ -129,9 +131,9 @@ def _object(raw: dict[str, Any], key: str) -> dict[str, Any]:
     return found
 
 
-def _whole(raw: dict[str, Any], key: str) -> int:
+def _whole(raw: dict[str, Any], key: str, largest: int = _LARGEST) -> int:
     value = _real(raw, key)
-    if not 0 <= value <= _LARGEST:
+    if not 0 <= value <= largest:
         raise EnvironmentFailure(f"fio printed {value} as `{key}`")
     found = raw.get(key)
     return found if isinstance(found, int) else int(value)

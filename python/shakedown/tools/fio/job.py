@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
+from shakedown import _core
 from shakedown.errors import UsageError
 from shakedown.sample import Direction
-from shakedown.units import NS_PER_S
 
-_ALIASES: Final = {
-    "readwrite": "rw",
-    "blocksize": "bs",
-    "blockalign": "ba",
-    "blocksize_range": "bsrange",
-    "blocksize_unaligned": "bs_unaligned",
-    "io_limit": "io_size",
-    "timeout": "runtime",
-    "start_delay": "startdelay",
-    "wait_for_previous": "stonewall",
-    "iodepth_batch_submit": "iodepth_batch",
-    "ratemin": "rate_min",
-}
 _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
     "read": ("read",),
     "randread": ("read",),
@@ -38,14 +24,8 @@ _DIRECTIONS: Final[dict[str, tuple[Direction, ...]]] = {
     "trimwrite": ("write", "trim"),
     "randtrimwrite": ("write", "trim"),
 }
-# fio takes an unknown unit, `15min` say, for microseconds without a word.
-_TIME_UNITS_NS: Final = {
-    **{"": 0, "us": 1_000, "usec": 1_000, "ms": 1_000_000, "msec": 1_000_000},
-    **{"s": NS_PER_S, "sec": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S},
-}
 # fio reads `4KiB` as 4000 and `4kB` as 4096 bytes, the other way round than the standard.
 _SWAPPED_SIZE: Final = re.compile(r"(?<![0-9a-z])\d+[kmgtp]i?b(?![0-9a-z])", re.IGNORECASE)
-_POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
 class OptionError(UsageError):
@@ -84,6 +64,15 @@ class Section:
         """A boolean option, which is true when it is given bare."""
         return self.last(name, str(int(default))) != "0" if any(each.name == name for each in self.options) else default
 
+    def count(self, name: str, default: int, direction: Direction | None = None) -> int:
+        """A whole number, perhaps of the one of several that is a direction's. Raises OptionError."""
+        given = self.last(name)
+        text = given if direction is None else of_direction(given, direction)
+        try:
+            return parse_fio_count(text) if text else default
+        except UsageError as error:
+            raise OptionError(self.name, name, given, str(error), hint=error.hint) from error
+
     @property
     def directions(self) -> tuple[Direction, ...]:
         """What the section does to its target, reading back for a verification included. Raises UsageError."""
@@ -114,14 +103,14 @@ def parse_job(text: str, name: str) -> tuple[Section, ...]:
     shared: list[Option] = []
     sections: list[tuple[str, list[Option]]] = []
     current = shared
-    for number, line in _lines(text):
+    for number, line in job_lines(text):
         if line.startswith("["):
             header = _header(line, number)
             current = shared if header == "global" else list(shared)
             if header != "global":
                 sections.append((header, current))
         else:
-            current.append(_option(line))
+            current.append(parse_option(line))
     if not sections:
         sections.append((name, shared))
     if not any(options for _, options in sections):
@@ -143,11 +132,11 @@ def swapped_size(option: str, value: str) -> tuple[str, str] | None:
 def refuse_swapped_sizes(job: str) -> None:
     """Raise OptionError for a size that would not mean what it says. What else is wrong is not looked at."""
     section = "job"
-    for _, line in _lines(job):
+    for _, line in job_lines(job):
         if line.startswith("["):
             section = line.strip("[]")
             continue
-        option = _option(line)
+        option = parse_option(line)
         value = option.value or ""
         if (swapped := swapped_size(option.name, value)) is not None:
             reason, hint = swapped
@@ -155,27 +144,35 @@ def refuse_swapped_sizes(job: str) -> None:
 
 
 def parse_fio_bytes(text: str, whole_bytes: int) -> int:
-    """A size by fio's own rules: ``4k`` and ``4KB`` 4096, ``4KiB`` 4000, ``50%`` of the whole.
+    """A size as fio and the model read it: ``4k`` and ``4KB`` 4096, ``4KiB`` 4000, ``50%`` of the whole.
 
-    The swapped meaning of ``Ki`` is fio's default (``kb_base=1024``), kept by fio for the sake of old jobs.
+    The swapped meaning of ``Ki`` is fio's default (``kb_base=1024``), kept by fio for the sake of old jobs. Raises
+    UsageError, also for what fio would misread without a word: to it ``1.5g`` is one byte.
     """
-    if share := re.fullmatch(r"(\d+(?:\.\d+)?)%", text):
-        return int(Fraction(share[1]) * whole_bytes / 100)
-    if not (match := re.fullmatch(r"(\d+)([kmgtp]?)(i?)b?", text.lower())):
-        raise UsageError(f"`{text}` is not a size as fio reads it", hint="write it like `4k`, `1g` or `50%`")
-    kilo = 1000 if match[3] else 1024
-    return int(match[1]) * int(kilo ** _POWERS[match[2]])
+    return _read(lambda: _core.fio_bytes(text, whole_bytes), "write it like `4k`, `1g` or `50%`")
 
 
 def parse_fio_time_ns(text: str, bare_ns: int) -> int:
-    """A time by fio's own rules: ``90s``, ``15m``, ``2h``, ``1d``, ``500ms``; ``bare_ns`` is a number's own unit."""
-    match = re.fullmatch(r"(\d+)([a-z]*)", text.strip().lower())
-    if match is None or match[2] not in _TIME_UNITS_NS:
-        raise UsageError(f"`{text}` is not a time as fio reads it", hint="write it like `90s`, `15m`, `2h` or `500ms`")
-    return int(match[1]) * (_TIME_UNITS_NS[match[2]] or bare_ns)
+    """A time as fio and the model read it: ``90s``, ``15m``, ``2h``, ``500ms``; ``bare_ns`` is a number's own unit.
+
+    Raises UsageError, also for what fio would misread without a word: to it ``15min`` is 15 us.
+    """
+    return _read(lambda: _core.fio_time_ns(text, bare_ns), "write it like `90s`, `15m`, `2h` or `500ms`")
 
 
-def _lines(job: str) -> Iterator[tuple[int, str]]:
+def parse_fio_count(text: str) -> int:
+    """A whole number as fio and the model read it: ``16``, ``0x10``, ``1k``. Raises UsageError."""
+    return _read(lambda: _core.fio_count(text), "write it like `16`")
+
+
+def _read(read: Callable[[], int], hint: str) -> int:
+    try:
+        return read()
+    except ValueError as error:
+        raise UsageError(str(error), hint=hint) from error
+
+
+def job_lines(job: str) -> Iterator[tuple[int, str]]:
     """Those that say something, without comments, and their numbers."""
     for number, raw in enumerate(job.splitlines(), start=1):
         if line := re.split("[#;]", raw, maxsplit=1)[0].strip():
@@ -192,6 +189,7 @@ def _header(line: str, number: int) -> str:
     return match[1]
 
 
-def _option(line: str) -> Option:
+def parse_option(line: str) -> Option:
+    """One of a job's lines, with the option's own name where fio has several."""
     name, equals, value = (part.strip() for part in line.partition("="))
-    return Option(_ALIASES.get(name.lower(), name.lower()), value if equals else None)
+    return Option(_core.fio_option(name.lower()), value if equals else None)

@@ -141,6 +141,11 @@ impl FakeGuest {
         vhost::ask(&self.drives[drive].socket, vhost::SET_CONFIG, &[&head, bytes].concat(), &[]);
     }
 
+    /// Tells a drive's port something, and waits for no answer.
+    pub fn tell_port(&self, drive: usize, request: u32, payload: &[u8]) {
+        vhost::send(&self.drives[drive].socket, request, 1, payload, &[]);
+    }
+
     fn allocate(&mut self, bytes: u64) -> u64 {
         let at = self.next_free;
         self.next_free += bytes.next_multiple_of(64);

@@ -215,6 +215,7 @@ def serve_nbd(
     profile_toml: str,
     socket_path: str,
     *,
+    description: str,
     seed: int,
     scale_divisor: int = 1,
     store_path: str | None = None,
@@ -224,9 +225,9 @@ def serve_nbd(
 
     ``on_listening`` is called once clients can connect; what it raises ends the service, too.
 
-    The export bears the profile's name. Without ``store_path`` the data is gone afterwards. Any other exception of a
-    signal handler ends it as cleanly and is raised. Raises ProfileError; FileExistsError if the socket or the store is
-    somebody else's; OSError if one cannot be made.
+    The export bears the profile's name and is described as ``description``. Without ``store_path`` the data is gone
+    afterwards. Any other exception of a signal handler ends it as cleanly and is raised. Raises ProfileError;
+    FileExistsError if the socket or the store is somebody else's; OSError if one cannot be made.
     """
 
 class LabError(RuntimeError):

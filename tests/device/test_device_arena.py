@@ -12,7 +12,7 @@ from nbd_server import NbdServer
 from shakedown.device.arena import DeviceArena
 from shakedown.device.file import FileMedium
 from shakedown.device.medium import Medium
-from shakedown.device.nbd_export import MODELLED_PREFIX, NbdMedium
+from shakedown.device.nbd_export import MODELLED_PREFIX, NbdMedium, modelled_description
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.sample import Sample
 from shakedown.tools.fio.load import Patience
@@ -266,6 +266,15 @@ def test_a_second_run_on_the_same_server_is_refused_until_the_first_has_ended(
     server.close()
 
 
+def test_what_serve_says_of_its_export_is_understood(socket_path: Path, export: Export) -> None:
+    server = NbdServer(socket_path, description=modelled_description("A drive, scale 1/7", 100, 3))
+    medium = export()
+    assert medium.identity.details["modelled"] == "yes"
+    assert medium.identity.details["scale_divisor"] == "100"
+    medium.close()
+    server.close()
+
+
 def test_an_export_that_changed_hands_is_refused(fio: Fio, tmp_path: Path, socket_path: Path, export: Export) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x")
     target = arena(export(), fio, tmp_path)
@@ -315,7 +324,7 @@ def test_a_job_that_pauses_is_not_taken_for_hung(fio: Fio, tmp_path: Path) -> No
 
 def test_a_time_that_fio_would_misread_is_refused(fio: Fio, tmp_path: Path) -> None:
     target = arena(file_medium(tmp_path / "target"), fio, tmp_path)
-    with pytest.raises(UsageError, match="thinktime=15min: `15min` is not a time as fio reads it"):
+    with pytest.raises(UsageError, match="thinktime=15min: `15min` has no unit of time that fio knows"):
         target.check("rw=read\nbs=4k\nthinktime=15min\n")
     target.check("rw=read\nbs=4k\nthinktime=15m\nstartdelay=1-3\n")
 

@@ -20,11 +20,15 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// See the stub for the contract.
 #[pyfunction]
-#[pyo3(signature = (profile_toml, socket_path, *, seed, scale_divisor = 1, store_path = None, on_listening = None))]
+#[pyo3(signature = (
+    profile_toml, socket_path, *, description, seed, scale_divisor = 1, store_path = None, on_listening = None
+))]
+#[expect(clippy::too_many_arguments, reason = "by name, on Python's side")]
 pub fn serve_nbd<'py>(
     py: Python<'py>,
     profile_toml: &str,
     socket_path: PathBuf,
+    description: String,
     seed: u64,
     scale_divisor: u32,
     store_path: Option<PathBuf>,
@@ -36,10 +40,7 @@ pub fn serve_nbd<'py>(
     let options = Options {
         socket_path,
         export_name: profile.name.clone(),
-        description: format!(
-            "shakedown modelled drive: {}, scale 1/{}, seed {seed}",
-            profile.title, profile.scale_divisor
-        ),
+        description,
         store: open_store(store_path, profile.capacity_bytes())?,
         listening: Some(server_end.clone()),
         stop: Arc::clone(&stop),

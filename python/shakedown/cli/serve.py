@@ -18,10 +18,13 @@ from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.cli.whole import WHOLE, check_seed
 from shakedown.data import profile_path
+from shakedown.device.nbd import NbdAddress
+from shakedown.device.nbd_export import modelled_description
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.real_time import HINT, ahead_of_others, keep_in_memory
 from shakedown.target.modelled import profile_part, profile_refusal
 from shakedown.target.profile import read_profile
+from shakedown.toml import TomlError, parse_toml
 from shakedown.units import format_duration
 
 _MODEL = "model:"
@@ -72,8 +75,12 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
     divisor = parse_scale(options.scale)
     with terminated_as_interrupted(unignored=True), ahead_of_others() as first:
         keep_in_memory()
-        whole = divisor * profile_part(read_profile(path))
-        report = _serve(path, divisor, options, _announcer(target, options, whole, first=first))
+        text = read_profile(path)
+
+        def announce() -> None:  # not before the core has found the text to be a drive
+            _announce(target, options, divisor * profile_part(text), first=first)
+
+        report = _serve(path, text, divisor, options, announce)
     if options.json:
         order = {"target": target, "scale_divisor": divisor, "seed": options.seed}
         print_document("serve", order | {"report": report})
@@ -82,12 +89,14 @@ def serve(target: str, /, *, options: ServeOptions) -> int:
     return 0
 
 
-def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Callable[[], None]) -> _core.ServeReport:
-    text = read_profile(profile)
+def _serve(
+    profile: Path, text: str, divisor: int, options: ServeOptions, on_listening: Callable[[], None]
+) -> _core.ServeReport:
     try:
         return _core.serve_nbd(
             text,
             str(options.nbd),
+            description=modelled_description(_title(text), divisor, options.seed),
             seed=options.seed,
             scale_divisor=divisor,
             store_path=None if options.store is None else str(options.store),
@@ -101,19 +110,24 @@ def _serve(profile: Path, divisor: int, options: ServeOptions, on_listening: Cal
         raise EnvironmentFailure(str(error), hint="choose another folder for it") from error
 
 
-def _announcer(target: str, options: ServeOptions, divisor: int, *, first: bool) -> Callable[[], None]:
-    """What says on standard error what is served, of which size, how well it keeps its times, and how to try it."""
+def _title(profile: str) -> str:
+    """Of a drive; of what is none the core says what is wrong."""
+    try:
+        return str(parse_toml(profile).get("title", ""))
+    except TomlError:
+        return ""
+
+
+def _announce(target: str, options: ServeOptions, divisor: int, *, first: bool) -> None:
+    """Say on standard error what is served, of which size, how well it keeps its times, and how to try it."""
+    if options.quiet:
+        return
     size = "" if divisor == 1 else f" at 1/{divisor} of its size"
-    uri = f"nbd+unix:///?socket={options.nbd}"
+    uri = NbdAddress(str(options.nbd), "").uri
     job = "--rw=randwrite --bs=4k --iodepth=8 --size=64M"
-
-    def announce() -> None:
-        if not options.quiet:
-            print(f"serving {target}{size} at {uri}; Ctrl-C ends it", file=sys.stderr)
-            print(_SHARE if first else f"{_NO_SHARE}\nhint: {HINT}", file=sys.stderr)
-            print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
-
-    return announce
+    print(f"serving {target}{size} at {uri}; Ctrl-C ends it", file=sys.stderr)
+    print(_SHARE if first else f"{_NO_SHARE}\nhint: {HINT}", file=sys.stderr)
+    print(f"try: fio --name=try --ioengine=nbd --uri='{uri}' {job}", file=sys.stderr)
 
 
 def _lines(report: _core.ServeReport) -> Iterator[str]:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from pathlib import Path
+from typing import Final
+
+from shakedown.device.mountinfo import mount_of, parse_mounts
+from shakedown.errors import EnvironmentFailure
+
+_MOUNTINFO: Final = Path("/proc/self/mountinfo")
 
 
 def filesystem_type(path: Path) -> str:
-    """The type of the file system that holds an absolute path without links, such as ``ext4``; empty if unknown."""
-    kind = ""
-    longest = -1
-    for line in Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
-        fields, _, rest = line.partition(" - ")
-        mount_point = re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), fields.split()[4])
-        # The last of several mounts on one place hides the others, hence the `>=`.
-        if len(mount_point) >= longest and path.is_relative_to(mount_point):
-            longest, kind = len(mount_point), rest.split()[0]
-    return kind
+    """The type of the file system that holds an absolute path without links, such as ``ext4``; empty if unknown.
+
+    Raises EnvironmentFailure if what the kernel says makes no sense.
+    """
+    try:
+        mounts = parse_mounts(_MOUNTINFO.read_text(errors="surrogateescape"))
+    except ValueError as error:
+        raise EnvironmentFailure(f"what {_MOUNTINFO} says: {error}") from error
+    mount = mount_of(mounts, str(path))
+    return "" if mount is None else mount.kind
 
 
 def free_bytes(folder: Path) -> int:

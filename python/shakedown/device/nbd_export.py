@@ -17,6 +17,12 @@ from shakedown.tools.fio.locate import Fio
 
 # What `shakedown serve` calls its exports: they hold nobody's data.
 MODELLED_PREFIX: Final = "shakedown modelled drive: "
+_SCALE_AND_SEED: Final = re.compile(r", scale 1/(\d+), seed \d+$")
+
+
+def modelled_description(title: str, scale_divisor: int, seed: int) -> str:
+    """What `shakedown serve` says of its export. By that ``NbdMedium`` knows it, and its scale."""
+    return f"{MODELLED_PREFIX}{title}, scale 1/{scale_divisor}, seed {seed}"
 
 
 class NbdMedium:
@@ -88,7 +94,7 @@ class NbdMedium:
     @classmethod
     def _scale(cls, export: NbdExport) -> dict[str, str]:
         """The scale that `shakedown serve` tells of, since verdicts depend on it."""
-        told = re.search(r", scale 1/(\d+), seed \d+$", export.description) if cls._modelled(export) else None
+        told = _SCALE_AND_SEED.search(export.description) if cls._modelled(export) else None
         return {"scale_divisor": told[1]} if told else {}
 
     @staticmethod

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from shakedown.device.disk.facts import Use
 from shakedown.device.disk.machine import Machine, Unread
 from shakedown.device.disk.stack import below
+from shakedown.device.mountinfo import Mount, mount_of, parse_mounts, unescaped
 
 # Whoever asks such a file system for a file may wait for ever.
 _REMOTE: Final = re.compile(r"nfs|cifs|smb|9p|ceph|afs|fuse|gluster|lustre|ncp|autofs")
-
-
-class Mount(NamedTuple):
-    """A line of mountinfo, of any process."""
-
-    number: str
-    point: str
-    source: str
-    kind: str
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether looking at a file there may hang."""
-        return is_remote(self.kind)
-
-
-def is_remote(kind: str) -> bool:
-    """Whether looking at a file on such a file system may hang."""
-    return _REMOTE.match(kind) is not None
 
 
 def mounts_of(machine: Machine, process: str) -> list[Mount]:
@@ -41,14 +23,15 @@ def mounts_of(machine: Machine, process: str) -> list[Mount]:
         if "Invalid argument" in str(failure):  # a zombie has no mounts any more
             return []
         raise
-    found = []
-    for line in text.splitlines():
-        head, dash, tail = line.partition(" - ")
-        fields, rest = head.split(" "), tail.split(" ")
-        if not dash or len(fields) < 6 or len(rest) < 2:
-            raise Unread(f"what /proc/{process}/mountinfo says: a line of it makes no sense")
-        found.append(Mount(fields[2], _unescaped(fields[4]), _unescaped(rest[1]), rest[0]))
-    return found
+    try:
+        return parse_mounts(text)
+    except ValueError as error:
+        raise Unread(f"what /proc/{process}/mountinfo says: {error}") from error
+
+
+def is_remote(kind: str) -> bool:
+    """Whether looking at a file on such a file system may hang."""
+    return _REMOTE.match(kind) is not None
 
 
 def processes(machine: Machine) -> list[str]:
@@ -88,18 +71,17 @@ def uses_by_file_systems(machine: Machine, numbers: dict[str, str], run: str) ->
     yield from _swap(machine, numbers)
     own = mounts_of(machine, "self")
     for kind, path, words in (("root", "/", "the system's root"), ("run", run, "the run's folder")):
-        on = _under(machine, mount_of(own, path), pools) & numbers.keys()
+        on = _under(machine, place_of(own, path), pools) & numbers.keys()
         if on:
             yield Use("root" if kind == "root" else "run", f"{words} lies on {_told(on, numbers)}")
 
 
-def mount_of(mounts: list[Mount], path: str) -> Mount:
-    """The mount on which a path without links lies: the last of the longest."""
-    inside = [mount for mount in mounts if path == mount.point or path.startswith(mount.point.rstrip("/") + "/")]
-    if not inside:
+def place_of(mounts: list[Mount], path: str) -> Mount:
+    """The mount on which a path without links lies. Raises Unread."""
+    mount = mount_of(mounts, path)
+    if mount is None:
         raise Unread(f"where {path} lies: no mount holds it")
-    longest = max(len(mount.point) for mount in inside)
-    return [mount for mount in inside if len(mount.point) == longest][-1]
+    return mount
 
 
 def _under(machine: Machine, mount: Mount, pools: dict[str, set[str]]) -> set[str]:
@@ -124,7 +106,7 @@ def _btrfs(machine: Machine) -> dict[str, set[str]]:
 def _swap(machine: Machine, numbers: dict[str, str]) -> Iterator[Use]:
     lines = (machine.text("/proc/swaps") or "").splitlines()[1:]  # a kernel without swap has no such file
     for line in lines:
-        path = _unescaped(line.split()[0]).removesuffix(" (deleted)")
+        path = unescaped(line.split()[0]).removesuffix(" (deleted)")
         file = machine.file(path)
         number = machine.number(path) or (file[0] if file else None)
         if number is None:
@@ -141,7 +123,3 @@ def _told(on: set[str], numbers: dict[str, str]) -> str:
 
 def _is_whole(name: str, on: set[str], numbers: dict[str, str]) -> bool:
     return any(numbers[each] != name and numbers[each].startswith(name) for each in on)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), text)

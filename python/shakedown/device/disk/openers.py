@@ -9,7 +9,8 @@ from typing import Final
 
 from shakedown.device.disk.facts import Use
 from shakedown.device.disk.machine import Machine, Unread
-from shakedown.device.disk.mounts import Mount, mount_of, mounts_of, processes
+from shakedown.device.disk.mounts import is_remote, mounts_of, place_of, processes
+from shakedown.device.mountinfo import Mount
 
 _NO_FILES: Final = ("socket:", "pipe:", "anon_inode:", "/memfd:")
 _GLANCE_S: Final = 0.1
@@ -63,9 +64,9 @@ def _open_devices(machine: Machine, process: str) -> Iterator[str]:
 
 def _may_hang(mounts: list[Mount], path: str) -> bool:
     """Whether a file lies where looking at it may wait for a server: no block device of ours does."""
-    if not any(mount.is_remote for mount in mounts):
+    if not any(is_remote(mount.kind) for mount in mounts):
         return False
     try:
-        return mount_of(mounts, path).is_remote
+        return is_remote(place_of(mounts, path).kind)
     except Unread:
         return False

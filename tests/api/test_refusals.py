@@ -137,6 +137,20 @@ def test_what_is_no_whole_number_is_still_refused(seed: Any) -> None:
             shakedown.rebuild("raid1", RED, width=2, seed=seed, scale_divisor=4000)
 
 
+@pytest.mark.parametrize("width", ["2", 2.0, True])
+def test_a_width_that_is_no_whole_number_is_refused(width: Any) -> None:
+    with pytest.raises(UsageError, match=r"width is .*: it must be a whole number"):
+        shakedown.rebuild("raid1", RED, width=width, scale_divisor=4000)
+    numpy_s: Any = np.int64(2)
+    assert shakedown.rebuild("raid1", RED, width=numpy_s, scale_divisor=np.int32(4000)).ended == "complete"
+
+
+def test_a_least_speed_above_the_greatest_is_refused_of_python_s_callers_too() -> None:
+    speeds: dict[str, Any] = {"speed_min_bytes_per_s": 3 * 10**8, "speed_max_bytes_per_s": 5 * 10**7}
+    with pytest.raises(UsageError, match=r"`speed-min`, .* is more than `speed-max`"):
+        shakedown.rebuild("raid6", RED, width=4, scale_divisor=4000, **speeds)
+
+
 def test_members_may_be_paths_and_are_no_drives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.toml").write_text(profile_path("wd40efrx").read_text())
     monkeypatch.chdir(tmp_path)

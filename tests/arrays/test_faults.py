@@ -264,6 +264,31 @@ def test_a_near_miss_of_another_drive_is_told_too(
     assert ("A command came close to what Linux's SCSI layer puts up with." in ended.beneath) == (retry_s == 20)
 
 
+@pytest.mark.parametrize(
+    ("place", "for_s", "row"), [(1, 290, "close"), (1, 302, "passed, kept"), (0, 290, ""), (0, 302, "")]
+)
+def test_the_deadman_has_near_misses_and_tells_of_any_drive(
+    place: int, for_s: int, row: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It kicks nobody, which was taken for being content."""
+    patient = {"width": 2, "settings": ("command-timeout=1000s",)}
+    _, out = ordered(tmp_path, "mirror", f'kind = "stall"\nfrom_s = 20\nfor_s = {for_s}', place, **patient)
+    shown = capsys.readouterr().out
+    told = " ".join(shown.split())
+    assert re.search(rf"^ZFS's deadman +5 min +{row or 'no'}$", shown, re.MULTILINE)
+    kicked = {each["who"]: each["kicked"] for each in answers_of(read_run(out))["patience"] if each["member"] == place}
+    assert kicked["ZFS's deadman"] == "close"
+    of_which = "a command" if row else "drive 0, st12000vn0007,"
+    near = re.search(
+        rf"[Aa] near miss: {of_which} took 4 min \d+ s( for a command)?, and ZFS's deadman waits 5 min", told
+    )
+    assert (near is not None) == (for_s == 290)
+    logs = "logs an event and waits on (failmode wait)."
+    assert (f"ZFS's deadman {logs}" in told) == (row == "passed, kept")
+    passed = re.search(r"Drive 0, st12000vn0007, takes 5 min \d s for a command: ZFS's deadman waits 5 min, logs", told)
+    assert (passed is not None) == (place == 0 and for_s == 302)
+
+
 @pytest.mark.parametrize(("layout", "place"), [("raid5", 0), ("raidz1", 0), ("raid6", 3), ("raidz2", 3)])
 def test_of_a_failed_rebuild_nothing_is_said_to_be_left(
     layout: str, place: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -31,12 +31,13 @@ def test_patience_is_judged_against_the_longest_command() -> None:
     assert judged(5_000) == ["close", "no", "no"]
     assert judged(20_000) == ["yes", "close", "no"]
     # Linux aborts and asks again, ZFS's deadman logs: what comes of it decides.
-    assert judged(400_000) == ["yes", "close", "no"]
-    assert judged(400_000, is_lost=True) == ["yes", "yes", "no"]
+    assert judged(400_000) == ["yes", "close", "close"]
+    assert judged(400_000, is_lost=True) == ["yes", "yes", "close"]
     assert judged(20_000, is_lost=True) == ["yes", "close", "no"]
     # Controllers give a drive 8 s, Linux 30 s: who takes just as long is kicked, who takes half of it is close.
     assert [judged(ms)[0] for ms in (3_999, 4_000, 7_999, 8_000)] == ["no", "close", "close", "yes"]
     assert [judged(ms, is_lost=True)[1] for ms in (14_999, 15_000, 29_999, 30_000)] == ["no", "close", "close", "yes"]
+    assert [judged(ms, is_lost=True)[2] for ms in (149_999, 150_000, 300_000)] == ["no", "close", "close"]
 
 
 def test_linux_waits_twice_as_long_for_a_flush() -> None:

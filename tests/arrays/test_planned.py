@@ -37,6 +37,9 @@ BEHIND = 'format_version = 1\n[[faults]]\nkind = "latent-sectors"\nsectors = [[9
         ("raid1", {"width": 2, "member_size": "0"}),
         ("raid6", {"width": 4, "faults": True}),
         ("raid6", {"width": 4, "load": "[a]\nrw=sideways\n"}),
+        ("raid5", {"width": 4, "baseline": "model:hd103uj"}),
+        ("raid5", {"width": 4, "seeds": -1}),
+        ("raid5", {"width": 4, "settings": ("speed-min=300MiB",)}),
     ],
 )
 def test_what_the_rebuild_refuses_has_no_plan(layout: str, options: dict[str, Any], tmp_path: Path) -> None:

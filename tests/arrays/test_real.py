@@ -24,7 +24,8 @@ from shakedown.device.array.content import Content
 from shakedown.device.array.drive import Drive
 from shakedown.device.array.users import endless
 from shakedown.device.array.watch import Member, Watched
-from shakedown.errors import RefusedError, UsageError
+from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.lab import run as lab
 from shakedown.report import words
 from shakedown.report.figures import spread
 from shakedown.result.identity import Identity
@@ -154,6 +155,24 @@ def test_in_the_lab_nothing_is_replaced(tmp_path: Path) -> None:
     order = RebuildOrder("raid1", (RED,) * 2, RED)
     with pytest.raises(RefusedError, match="exists already"):
         run_rebuild_in_lab(InGuest(order, (), None), tmp_path, silent)
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "is_told"), [(0, "latent-sectors", True), (1, "latent-sectors", False), (0, "stall", False)]
+)
+def test_in_the_lab_filling_heals_what_it_writes(
+    place: int, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
+) -> None:
+    """A survivor's bad sectors, that is; those of the drive that is put in are not there yet."""
+    keys = "sectors = [[1000000, 1]]\nretry_s = 1" if kind == "latent-sectors" else "from_s = 20\nfor_s = 1"
+    faults = {place: f'format_version = 1\n[[faults]]\nkind = "{kind}"\n{keys}\n'}
+    order = RebuildOrder("mirror", (RED,) * 2, RED, fill=0.1, scale_divisor=1000, faults=faults, options=ZfsOptions())
+    monkeypatch.setattr(lab, "run", lambda *_: SimpleNamespace(exit_status=5))
+    told: list[str] = []
+    with pytest.raises(EnvironmentFailure):
+        run_rebuild_in_lab(InGuest(order, (), None), tmp_path / "r", told.append)
+    healed = [line for line in told if "sectors of drive 0 are bad from the boot on" in line]
+    assert len(healed) == is_told
 
 
 def test_a_load_has_no_end_of_its_own() -> None:

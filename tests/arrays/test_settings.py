@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shakedown.array.like_lab import like_lab
 from shakedown.array.order import RebuildOrder, check_order
 from shakedown.array.settings import parse_options, refuse_of_models, told_options
 from shakedown.errors import UsageError
+from shakedown.target.md_options import MdOptions
 
 HUGE = "99999999999999999999"
 
@@ -152,3 +155,56 @@ def test_a_least_speed_above_the_greatest_is_refused() -> None:
     assert refusal.value.hint
     equal = parse_options("raid5", ("speed-min=10MB", "speed-max=10MB"))
     assert told_options(equal) == ("speed-min=10000000", "speed-max=10000000")
+
+
+@pytest.mark.parametrize(
+    ("drive", "settings", "says"),
+    [
+        (
+            "model:wd40efrx",
+            {"speed_min_bytes_per_s": 3 * 10**8, "speed_max_bytes_per_s": 5 * 10**7},
+            "47.7 MiB a second",
+        ),
+        ("model:wd40efrx", {"speed_min_bytes_per_s": 3 * 10**8}, "195.3 MiB a second, Linux's own"),
+        ("lab:wd40efrx", {"speed_min_bytes_per_s": 3 * 10**8}, "195.3 MiB a second, Linux's own"),
+        ("/dev/sda", {"speed_min_bytes_per_s": 3 * 10**8}, None),  # whose limit is its own kernel's
+        ("model:wd40efrx", {"speed_min_bytes_per_s": 3 * 10**8, "speed_max_bytes_per_s": 3 * 10**8}, None),
+    ],
+)
+def test_no_order_has_a_least_speed_above_the_greatest(drive: str, settings: dict[str, Any], says: str | None) -> None:
+    """However it was given: md would not heed the greatest."""
+    order = RebuildOrder("raid5", (drive,) * 3, drive, options=MdOptions(**settings))
+    if says is None:
+        check_order(order)
+        return
+    with pytest.raises(UsageError, match=f"is more than `speed-max`, {says}$") as refusal:
+        check_order(order)
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("layout", "typed"),
+    [
+        ("draid2:11d", "draid2 --set draid=11d:0s"),
+        ("draid2:11d:106c:1s", "draid2 --width 106 --set draid=11d:1s"),
+        ("draid:2s", "draid1 --set draid=8d:2s"),
+    ],
+)
+def test_a_draid_as_zpool_writes_it_is_told_as_it_is_set(layout: str, typed: str) -> None:
+    with pytest.raises(UsageError, match=f"`{layout}` is no layout that can be rebuilt") as refusal:
+        check_order(RebuildOrder(layout, ("model:wd40efrx",) * 12, "model:wd40efrx"))
+    assert refusal.value.hint == f"`{typed}`"
+
+
+@pytest.mark.parametrize(
+    ("layout", "settings", "hint"),
+    [
+        ("raid5", ("copies=n2",), "leave it out; raid10 has it"),
+        ("raid10", ("rmw=no",), "leave it out; raid5, raid6 have it"),
+    ],
+)
+def test_who_has_an_option_is_told_in_good_english(layout: str, settings: tuple[str, ...], hint: str) -> None:
+    order = RebuildOrder(layout, ("model:wd40efrx",) * 4, "model:wd40efrx", options=parse_options(layout, settings))
+    with pytest.raises(UsageError, match="to set") as refusal:
+        check_order(order)
+    assert refusal.value.hint == hint

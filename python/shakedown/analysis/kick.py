@@ -112,6 +112,7 @@ def is_close(longest_ms: float, who: Patience) -> bool:
 
 
 def _kicked(who: Patience, longest_ms: float, *, is_lost: bool) -> Kicked:
-    if who.kicks == "never" or not is_close(longest_ms, who):
+    if not is_close(longest_ms, who):
         return "no"
-    return "yes" if longest_ms >= who.limit_ms and (who.kicks == "at once" or is_lost) else "close"
+    kicks = who.kicks == "at once" or (who.kicks == "in the end" and is_lost)
+    return "yes" if kicks and longest_ms >= who.limit_ms else "close"

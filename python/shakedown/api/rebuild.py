@@ -105,7 +105,7 @@ def _interruptibly(order: RebuildOrder) -> Rebuild:
             share.stop()
 
 
-def _checked(name: str, kind: Any, value: object) -> Any:
+def _checked(name: str, kind: Any, value: Any) -> Any:
     """The value of an option, once it is of its type. Raises UsageError."""
     try:
         checked = TypeAdapter(kind).validate_python(value)
@@ -121,7 +121,7 @@ def _checked(name: str, kind: Any, value: object) -> Any:
             hint="docs/python.md tells what each option takes",
         )
     if type(checked) is int:
-        whole_number(name, value if isinstance(value, bool) else checked, least, most)
+        whole_number(name, value, least, most)  # "2" and 2.0 are none
     return checked
 
 

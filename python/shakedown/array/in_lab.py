@@ -29,6 +29,7 @@ from shakedown.result.atomic import make_folder, replace_file, replace_json
 from shakedown.result.folder import RECORD_NAME, Run, read_record, read_run
 from shakedown.result.kept_order import kept_order
 from shakedown.result.version import refuse_newer
+from shakedown.toml import parse_toml
 from shakedown.units import format_size
 
 _SCHEME: Final = "lab:"
@@ -41,6 +42,12 @@ _FORMAT_VERSION: Final = 1
 _SPARED: Final = (
     "No baseline: in the lab faults count from the boot, and a baseline, which comes first, would meet them in place of"
     " the rebuild."
+)
+
+_HEALED: Final = (
+    "In the lab sectors of {drives} are bad from the boot on, before the array is filled, and writing a sector heals "
+    "it: the rebuild meets only those that nothing wrote, and who got through it may have met none. In the model, of "
+    "`model:NAME`, they go bad when the new drive is put in."
 )
 
 
@@ -102,8 +109,7 @@ def run_rebuild_in_lab(ordered: InGuest, out: Path, tell: Say) -> Run:
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
     effort = ordered.effort
     check_disk(effort)
-    spared = (_SPARED,) if ordered.spares_baseline else ()
-    for told in (effort.words, *spared, *assumed(ordered.order.as_modelled())):
+    for told in (effort.words, *_of_faults(ordered), *assumed(ordered.order.as_modelled())):
         tell(told)
     ordered.write(out)
     return _kept(ordered, out, tell)
@@ -128,8 +134,20 @@ def _tell_faults(out: Path, ordered: InGuest) -> None:
         return
     record = read_record(out)
     told = record.parameters | {"faults": told_faults(ordered.order.faults)}
-    notes = (*record.notes, *((_SPARED,) if ordered.spares_baseline else ()))
+    notes = (*record.notes, *_of_faults(ordered))
     replace_file(out / RECORD_NAME, record.model_copy(update={"parameters": told, "notes": notes}).to_json())
+
+
+def _of_faults(ordered: InGuest) -> tuple[str, ...]:
+    """What becomes of faults because they count from the boot."""
+    order = ordered.order
+    bad = [place for place, text in sorted(order.faults.items()) if place != order.place and _has_bad_sectors(text)]
+    healed = (_HEALED.format(drives=" and ".join(f"drive {place}" for place in bad)),) if bad else ()
+    return (*((_SPARED,) if ordered.spares_baseline else ()), *healed)
+
+
+def _has_bad_sectors(faults: str) -> bool:
+    return any(fault["kind"] == "latent-sectors" for fault in parse_toml(faults)["faults"])
 
 
 def _play(ordered: InGuest, out: Path, tell: Say) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -244,8 +245,20 @@ def check_layout(layout: str) -> None:
         )
     if layout not in REBUILT:
         # ZFS takes `raidz` for raidz1, and `draid` for draid1; the nearest word is another.
-        meant = f"did you mean `{layout}1`?" if layout in ("raidz", "draid") else did_you_mean(layout, REBUILT)
-        raise UsageError(f"`{layout}` is no layout that can be rebuilt", hint=meant or f"one of {', '.join(REBUILT)}")
+        meant = f"did you mean `{layout}1`?" if layout in ("raidz", "draid") else _as_set(layout)
+        meant = meant or did_you_mean(layout, REBUILT) or f"one of {', '.join(REBUILT)}"
+        raise UsageError(f"`{layout}` is no layout that can be rebuilt", hint=meant)
+
+
+def _as_set(layout: str) -> str | None:
+    """A dRAID as zpool writes it, with its groups and spares: here these are options, and the drives are counted."""
+    match = re.fullmatch(r"draid([123]?):((?:\d+[dcs]:?)+)", layout)
+    if match is None:
+        return None
+    told = {part[-1]: part for part in match[2].split(":") if part}
+    width = f" --width {told['c'][:-1]}" if "c" in told else ""
+    # What zpool makes of either where it is left out.
+    return f"`draid{match[1] or 1}{width} --set draid={told.get('d', '8d')}:{told.get('s', '0s')}`"
 
 
 def check_order(order: RebuildOrder) -> None:
@@ -257,6 +270,8 @@ def check_order(order: RebuildOrder) -> None:
     if order.is_zfs != isinstance(order.options, ZfsOptions):
         raise UsageError(f"{order.layout} takes other options", hint="docs/zfs.md and docs/rebuild.md name them")
     check_layout_of(order.options, order.layout)
+    if isinstance(order.options, MdOptions):
+        order.options.check_speeds(None if order.arena == "device" else SPEED_MAX_BYTES_PER_S)
     if len(order.members) < LEAST_WIDTHS[order.layout]:
         drives = "one drive" if len(order.members) == 1 else f"{len(order.members)} drives"
         raise UsageError(

@@ -226,7 +226,8 @@ def _ordered(order: RebuildOrder, options: RebuildOptions) -> Ordered:
 
 def _planned(order: RebuildOrder, out: Path, options: RebuildOptions) -> int:
     if order.arena == "model":
-        check_order_in_core(order)
+        for each in _ordered(order, options).orders:
+            check_order_in_core(each)
         room = Capacity.of(order, order.modelled_capacities)
         plans: tuple[Planned, ...] = (Planned((room.words,), asdict(room)),)
     elif order.arena == "lab":

@@ -252,13 +252,16 @@ def _patience(run: Run, *, in_full: bool = True) -> ToldTable | None:
     rows = tuple((_waiting(each), format_duration(each["limit_ms"] * 1e6), _verdict(each)) for each in ours)
     head = (f"Kicked for a command of {format_duration(first['longest_ms'] * 1e6)}?", "waits", "")
     told = (*near_misses(judged), *_others(judged[len(ours) :])) if in_full else ()
-    return ToldTable(head, rows, (*_instead(ours), *told))
+    return ToldTable(head, rows, (*_instead(ours), *_instead_of_others(judged[len(ours) :]), *told))
 
 
 def _verdict(judged: dict[str, Any]) -> str:
     """For the eye: who has waited for too long and yet kicked nobody out was not merely close to it."""
-    is_passed = judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] != "yes"
-    return "passed, kept" if is_passed else _VERDICTS[judged["kicked"]]
+    return "passed, kept" if _is_passed(judged) else _VERDICTS[judged["kicked"]]
+
+
+def _is_passed(judged: dict[str, Any]) -> bool:
+    return bool(judged["longest_ms"] >= judged["limit_ms"] and judged["kicked"] != "yes")
 
 
 def is_elsewhere(judged: dict[str, Any]) -> bool:
@@ -272,8 +275,19 @@ def _waiting(judged: dict[str, Any]) -> str:
 
 def _instead(judged: list[dict[str, Any]]) -> list[str]:
     """What those do who have waited for too long, and yet kick nobody out."""
-    late = [each for each in judged if each["longest_ms"] >= each["limit_ms"] and each["kicked"] != "yes"]
-    return [f"{_in_its_box(each)}{as_subject(each)} {each['then']}." for each in late if "then" in each]
+    late = [each for each in judged if _is_passed(each) and "then" in each]
+    return [f"{_in_its_box(each)}{as_subject(each)} {each['then']}." for each in late]
+
+
+def _instead_of_others(judged: list[dict[str, Any]]) -> list[str]:
+    """The same of drives that no row stands for: whose command it was, and how long, is told with it."""
+    late = [each for each in judged if _is_passed(each) and "then" in each]
+    return [
+        f"Drive {each['member']}, {each['drive']}, takes {format_duration(each['longest_ms'] * 1e6)} for a command: "
+        f"{'in another box ' if is_elsewhere(each) else ''}{as_subject(each)} waits "
+        f"{format_duration(each['limit_ms'] * 1e6)}, {each['then']}."
+        for each in late
+    ]
 
 
 def as_subject(judged: dict[str, Any]) -> str:

@@ -59,14 +59,18 @@ class MdOptions:
         near, far, _ = self.copies or (2, 1, False)
         return near * far
 
-    def check_speeds(self) -> None:
-        """Raise UsageError for a least speed above the greatest, where both are set."""
+    def check_speeds(self, usual_most: int | None = None) -> None:
+        """Raise UsageError for a least speed above the greatest, which md would then not heed (`md_do_sync`).
+
+        ``usual_most`` is the greatest where none is set; None where nobody knows.
+        """
         least, most = self.speed_min_bytes_per_s, self.speed_max_bytes_per_s
+        most, unset = (usual_most, ", Linux's own") if most is None else (most, "")
         if least is not None and most is not None and least > most:
             told_least, told_most = format_two_sizes(least, most)
             raise UsageError(
-                f"`speed-min`, {told_least} a second, is more than `speed-max`, {told_most} a second",
-                hint="a smaller speed-min or a larger speed-max",
+                f"`speed-min`, {told_least} a second, is more than `speed-max`, {told_most} a second{unset}",
+                hint="a larger speed-max, too" if unset else "a smaller speed-min or a larger speed-max",
             )
 
     def check_layout(self, layout: str) -> None:

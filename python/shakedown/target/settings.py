@@ -75,4 +75,5 @@ def refuse_of_other_layouts(
     for setting, layouts in layouts_of.items():
         name = known[setting][0]
         if layout not in layouts and getattr(options, name) != getattr(usual, name):
-            raise UsageError(f"{layout} has no `{setting}` to set", hint=f"leave it out; {', '.join(layouts)} have it")
+            who = f"{', '.join(layouts)} {'has' if len(layouts) == 1 else 'have'} it"
+            raise UsageError(f"{layout} has no `{setting}` to set", hint=f"leave it out; {who}")

@@ -117,7 +117,11 @@ impl Plan {
             match &geometry.spread {
                 Spread::Draid(draid) if *spare < draid.spares => {}
                 Spread::Draid(draid) => {
-                    return Err(LayoutError::value("spare", spare, format!("there are {}, from 0 on", draid.spares)));
+                    let reason = match draid.spares {
+                        1 => "the only one is 0".to_owned(),
+                        spares => format!("there are 0 to {}", spares - 1),
+                    };
+                    return Err(LayoutError::value("spare", spare, reason));
                 }
                 _ => return Err(LayoutError::value("spare", spare, "only dRAID has distributed spares")),
             }

@@ -354,6 +354,11 @@ fn what_cannot_be_is_refused() {
     assert!(refusal(sequential, clockworks(&good)).contains("mirrors and dRAID only"));
     let spare = Plan { spare: Some(0), ..good.clone() };
     assert!(refusal(spare, clockworks(&good)).contains("only dRAID"));
+    for (spares, says) in [(1, "the only one is 0"), (2, "there are 0 to 1")] {
+        let draid = plan(Geometry::draid(1, 3, 9, spares, 12).unwrap(), Order::Sorted);
+        let devices = clockworks(&draid);
+        assert!(refusal(Plan { spare: Some(2), ..draid }, devices).contains(says));
+    }
     let same = Plan { second_failure: Some((1, 0)), ..good.clone() };
     assert!(refusal(same, clockworks(&good)).contains("another member"));
 }

@@ -98,12 +98,14 @@ class Queues(NamedTuple):
 class Drives(NamedTuple):
     """Random requests reordered in the drives' queues; the rest streams over all data drives, in whole stripes.
 
-    Without ``queues`` no request moves the heads.
+    Without ``queues`` no request moves the heads. ``by_seeks``: of drives that hold the same only one streams, and all
+    of them do more, even with a seek for each.
     """
 
     iops: float
     queues: Queues | None
     gathered: bool
+    by_seeks: bool = False
 
 
 class Link(NamedTuple):
@@ -127,10 +129,11 @@ Ceiling = OneAtATime | Heads | Drives | Link | RoundTrip
 
 def ceilings(box: Box, load: Load) -> dict[Part, Ceiling]:
     """Every ceiling that can be computed."""
+    heads = _heads(box, load)
     found: dict[Part, Ceiling | None] = {
         "one at a time": _one_at_a_time(box, load),
-        "heads": _heads(box, load),
-        "drives": _drives(box, load),
+        "heads": heads,
+        "drives": _best(box, load, heads),
         "link": _link(box.way, load),
         "round trip": _round_trip(box.way, load),
     }
@@ -156,6 +159,14 @@ def _heads(box: Box, load: Load) -> Heads:
 def _at_work(layout: Layout, load: Load, work: DriveWork) -> float:
     """How many drives the outstanding requests keep at work, at the most."""
     return min(layout.width, load.outstanding * max(work.abreast, work.total / work.steps))
+
+
+def _best(box: Box, load: Load, heads: Heads) -> Drives:
+    """No less than a seek for each on all that hold the same."""
+    best = _drives(box, load)
+    if box.layout.copies > 1 and load.random_share < 1 and heads.iops > best.iops:
+        return best._replace(iops=heads.iops, by_seeks=True)
+    return best
 
 
 def _drives(box: Box, load: Load) -> Drives:

@@ -70,9 +70,9 @@ def prove(box: Box, measured: Measured) -> Proof:
     if not told and not past and (_may_seek(box, measured, used) or _writes_wait(box, measured, used)):
         limiter, sure = "unknown", True
     statements = [_gone_past(part, used[part]) for part in used if part in past]
-    if past == {"drives"} and _may_be_of_all_copies(box, measured.load, used["drives"]):
+    if past == {"drives"} and _may_be_of_all_copies(box, measured):
         # What limits besides, the link perhaps, is told as ever.
-        statements = [_of_all_copies(box, used["drives"], found["drives"])]
+        statements = [_of_all_copies(box, measured)]
         limiter = "unknown" if limiter == "elsewhere" else limiter
     if limiter == "impossible":
         statements = statements[-1:]  # what it says of the drives is no news of them
@@ -119,17 +119,22 @@ def _gone_past(part: Part, share: float) -> str:
     )
 
 
-def _may_be_of_all_copies(box: Box, load: Load, share: float) -> bool:
+def _may_be_of_all_copies(box: Box, measured: Measured) -> bool:
     """Whether a stream of reads is no more than all drives that hold the same do together: the ceiling is of one."""
-    reads_alone = load.read_share == 1 and not load.random_share
-    return reads_alone and share <= box.layout.copies * _NOT_PAST["drives"]
+    reads_alone = measured.load.read_share == 1 and not measured.load.random_share
+    return reads_alone and measured.iops <= box.layout.copies * _NOT_PAST["drives"] * _of_one_copy(box, measured.load)
 
 
-def _of_all_copies(box: Box, share: float, drives: Ceiling) -> str:
-    copies = box.layout.copies
+def _of_one_copy(box: Box, load: Load) -> float:
+    """Requests a second that one drive of each that hold the same streams."""
+    return box.layout.data_drives * box.drive.stream_bytes_per_s / load.block_bytes
+
+
+def _of_all_copies(box: Box, measured: Measured) -> str:
+    copies, one = box.layout.copies, _of_one_copy(box, measured.load)
     return (
-        f"It is {figure(share)} times what one drive of each {copies} that hold the same streams, the ceiling here."
-        f" Several streams, or ZFS, may read from all of them, up to {figure(drives.iops * copies)} requests/s: whether"
+        f"It is {figure(measured.iops / one)} times what one drive of each {copies} that hold the same streams."
+        f" Several streams, or ZFS, may read from all of them, up to {figure(one * copies)} requests/s: whether"
         " it was that or a cache, this figure does not tell."
     )
 

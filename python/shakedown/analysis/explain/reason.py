@@ -49,4 +49,6 @@ def _of_the_drives(box: Box, load: Load, ceiling: Drives) -> str:
         told = f"{random}, {depth} at a time in each drive: {each:.3g}/s; the rest {told}"
     if ceiling.gathered:
         told += "; what is written, in new places one behind the other, too"
+    if ceiling.by_seeks:
+        told += "; all of them do more, with a seek for each"
     return told

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -88,7 +89,7 @@ def run_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
     """
     if out.exists():
         raise RefusedError(f"{out} exists already", hint="choose another folder: --out")
-    _faults(order)
+    _refuse_missed_windows(order)
     return run_again_in_lab(order, out, listener)
 
 
@@ -105,6 +106,16 @@ def _faults(order: LabOrder) -> dict[int, str]:
     from shakedown.lab.faults import faults_by_drive  # noqa: PLC0415 - nobody but who goes to the lab waits for it
 
     return faults_by_drive(order.faults, len(order.targets))
+
+
+def _refuse_missed_windows(order: LabOrder) -> None:
+    """The baseline is played first, while the time of faults goes by. Raises UsageError."""
+    ours = _faults(order).get(0)
+    if len(order.targets) > 1 and ours and any("from_s" in fault for fault in tomllib.loads(ours)["faults"]):
+        raise UsageError(
+            "the times of faults of sda count from the boot, and the baseline, which is played first, would meet them",
+            hint="leave `--baseline` out, and compare with a run of it: `shakedown compare`",
+        )
 
 
 def _play(order: LabOrder, out: Path, listener: Listener) -> None:

@@ -58,6 +58,7 @@ def test_few_know_the_core() -> None:
     assert {str(path.relative_to(package)) for path in knowing} == {
         "toml.py",
         "target/model.py",
+        "tools/fio/job.py",
         "target/modelled.py",
         "target/storage_box.py",
         "cli/serve.py",

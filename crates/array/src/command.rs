@@ -1,11 +1,10 @@
 //! A request to a drive, and what it has room for.
 
+/// How long a command may take, unless the host is told otherwise.
+pub(crate) use drive::faults::SD_TIMEOUT_NS as COMMAND_TIMEOUT_NS;
 use drive::Verb;
 
 use crate::layout::LayoutError;
-
-/// `SD_TIMEOUT`: how long a command may take, unless the host is told otherwise; a flush may take twice as long.
-pub(crate) const COMMAND_TIMEOUT_NS: u64 = 30_000_000_000;
 
 /// Linux takes whole seconds, and who waits for more than a day waits for ever.
 const MOST_TIMEOUT_NS: u64 = 24 * 3600 * NS_PER_S;

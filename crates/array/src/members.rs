@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+/// How often one that took longer is asked again, unless who asks wants none of it (`REQ_FAILFAST_DEV`).
+pub(crate) use drive::faults::SD_MAX_RETRIES as MAX_RETRIES;
 use drive::{BlockDevice, Completion, Given, Request, Status, Verb};
 
 pub use crate::command::Ask;
@@ -14,9 +16,6 @@ use crate::command::{Command, Limits, COMMAND_TIMEOUT_NS};
 pub use crate::counters::Counters;
 use crate::tournament::Tournament;
 use crate::waiting::Waiting;
-
-/// `SD_MAX_RETRIES`: how often one that took longer is asked again, unless who asks wants none of it (`REQ_FAILFAST_DEV`).
-pub(crate) const MAX_RETRIES: u32 = 5;
 
 /// What is late is aborted, and asked again if who asks wants that (`scmd_eh_abort_handler`); late once more, it has the
 /// drive reset (`scsi_abort_command`, `scsi_eh_bus_device_reset`).

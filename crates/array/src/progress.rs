@@ -19,12 +19,3 @@ pub struct Progress {
     /// All of them.
     pub points: Vec<Point>,
 }
-
-impl Progress {
-    /// How wrong the estimate was at a moment: what it said was left over what was, less 1. `None` where it said nothing
-    /// or nothing was left.
-    pub fn error_at(&self, point: &Point, duration_ns: u64) -> Option<f64> {
-        let truly_ns = duration_ns.checked_sub(point.at_ns).filter(|left| *left > 0)?;
-        point.left_ns.map(|left_ns| left_ns as f64 / truly_ns as f64 - 1.0)
-    }
-}

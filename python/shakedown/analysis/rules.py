@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from shakedown.analysis.finding import FindingKind
 
 Use = Literal["archive", "desktop", "mdraid", "zfs"]
-USES: Final[tuple[Use, ...]] = ("archive", "desktop", "mdraid", "zfs")
+USES: Final[tuple[Use, ...]] = get_args(Use)
 
 LINUX_COMMAND_TIMEOUT_MS: Final = 30_000
 """Linux aborts a disk's command after 30 s (SD_TIMEOUT in drivers/scsi/sd.h) and resets the link (field notes C)."""

@@ -15,7 +15,6 @@ from shakedown.tools.fio.locate import locate_fio
 
 if TYPE_CHECKING:
     from shakedown.device.medium import Medium
-    from shakedown.tools.fio.load import Patience
 
 _FORMS: Final = (
     "a target is `model:NAME`, `model:./profile.toml`, `model:raid5:4xNAME`, `lab:NAME`, a path to a file, a "
@@ -23,7 +22,7 @@ _FORMS: Final = (
 )
 
 
-def open_target(  # noqa: PLR0913 - each by name
+def open_target(
     text: str,
     *,
     seed: int,
@@ -32,8 +31,6 @@ def open_target(  # noqa: PLR0913 - each by name
     consent: Consent = NO_CONSENT,
     size_bytes: int | None = None,
     like_lab: bool = False,
-    fio: str | Path = "fio",
-    patience: Patience | None = None,
 ) -> Arena:
     """The arena that the text's scheme picks, ready for its first load.
 
@@ -53,7 +50,7 @@ def open_target(  # noqa: PLR0913 - each by name
 
     medium = _medium(text, raw.absolute().parent, consent, size_bytes, scale_divisor)
     try:
-        return DeviceArena(medium, locate_fio(fio), raw, patience)
+        return DeviceArena(medium, locate_fio("fio"), raw)
     except BaseException:
         medium.close()
         raise

@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::linux::SD_FLUSH_TIMES;
 use crate::request::{BlockDevice, Completion, Lost, Request, Verb};
 use crate::truth::Truth;
-
-/// A flush may take so many times as long (`SD_FLUSH_TIMEOUT_MULTIPLIER`).
-const FLUSH_TIMES: u64 = 2;
 
 /// A device whose host resets the link whenever a request has waited for too long. What a fault lets wait is then answered as
 /// [`Aborted`](crate::Status::Aborted), late or not; whom the device itself lets wait, waits on, for as long again.
@@ -62,7 +60,7 @@ impl<D: BlockDevice> BlockDevice for Impatient<D> {
     }
 
     fn submit(&mut self, now_ns: u64, request: Request) {
-        let times = if request.verb == Verb::Flush { FLUSH_TIMES } else { 1 };
+        let times = if request.verb == Verb::Flush { SD_FLUSH_TIMES } else { 1 };
         self.wait(now_ns.saturating_add(self.timeout_ns.saturating_mul(times)), request.tag);
         self.device.submit(now_ns, request);
     }

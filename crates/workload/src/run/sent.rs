@@ -8,19 +8,15 @@
 
 use std::collections::VecDeque;
 
+use drive::faults::{SD_FLUSH_TIMES, SD_MAX_RETRIES, SD_TIMEOUT_NS};
 use drive::{Request, Verb};
 
-/// `SD_TIMEOUT`, and `SD_FLUSH_TIMEOUT_MULTIPLIER` times as long.
-const TIMEOUT_NS: u64 = 30_000_000_000;
-const FLUSH_TIMEOUT_NS: u64 = 2 * TIMEOUT_NS;
 /// A timer of Linux' that is set for many seconds goes off when jiffies, of 10 ms, are a multiple of 64; they count from five
 /// minutes before the boot.
 const TIMER_NS: u64 = 640_000_000;
 const TIMER_FROM_NS: u64 = 480_000_000;
 /// From there until commands go out again: they are aborted, and the disk is looked at three times before it is free.
 const ABORT_NS: u64 = 60_000_000;
-/// `SD_MAX_RETRIES`.
-const RETRIES: u32 = 5;
 
 /// A command, and the program's requests that it carries out, in the order of their places.
 #[derive(Clone, Debug)]
@@ -37,7 +33,7 @@ impl Command {
     }
 
     fn late_ns(&self, sent_ns: u64) -> u64 {
-        let limit_ns = if self.request.verb == Verb::Flush { FLUSH_TIMEOUT_NS } else { TIMEOUT_NS };
+        let limit_ns = SD_TIMEOUT_NS * if self.request.verb == Verb::Flush { SD_FLUSH_TIMES } else { 1 };
         let rounds = sent_ns.saturating_add(limit_ns - TIMER_FROM_NS).div_ceil(TIMER_NS);
         rounds.saturating_mul(TIMER_NS).saturating_add(TIMER_FROM_NS)
     }
@@ -129,7 +125,7 @@ impl Sent {
             let command = self.stop_waiting(tag).expect("who is late is waited for");
             (self.holds_back, self.again_ns) = (true, now_ns + ABORT_NS);
             match command.retries {
-                RETRIES => failed.push(command.riders),
+                SD_MAX_RETRIES => failed.push(command.riders),
                 retries => self.taken_back.push_back(Command { retries: retries + 1, ..command }),
             }
         }
@@ -141,7 +137,7 @@ impl Sent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Sent, ABORT_NS, RETRIES, TIMEOUT_NS, TIMER_NS};
+    use super::{Command, Sent, ABORT_NS, SD_MAX_RETRIES, SD_TIMEOUT_NS, TIMER_NS};
     use drive::{Request, Verb};
 
     fn command(tag: u32) -> Command {
@@ -154,7 +150,7 @@ mod tests {
         let mut sent = Sent::default();
         let (first, second) = (sent.send(0, command(7)), sent.send(5 * TIMER_NS, command(8)));
         let late_ns = sent.looks_ns();
-        assert!((TIMEOUT_NS..TIMEOUT_NS + TIMER_NS).contains(&late_ns));
+        assert!((SD_TIMEOUT_NS..SD_TIMEOUT_NS + TIMER_NS).contains(&late_ns));
         assert!(sent.take_back(late_ns).is_empty());
         assert!(sent.holds_back(late_ns + ABORT_NS), "the other is still waited for");
         assert_eq!(sent.answered(second.tag), [8]);
@@ -199,7 +195,7 @@ mod tests {
         let mut sent = Sent::default();
         let mut now_ns = 0;
         sent.send(now_ns, command(7));
-        for _ in 0..RETRIES {
+        for _ in 0..SD_MAX_RETRIES {
             now_ns = sent.looks_ns();
             assert!(sent.take_back(now_ns).is_empty());
             now_ns = sent.looks_ns();

@@ -112,6 +112,19 @@ def test_the_ratio_after_a_collapse_stands_beside_that_of_the_whole_step() -> No
     assert figure(found, "sustained_ratio_low") < 420 / 6400 < figure(found, "sustained_ratio_high")
 
 
+def test_a_rate_that_collapsed_has_no_interval_however_evenly_its_batches_scatter() -> None:
+    """One batch of ten before the collapse: neighbours differ no less than all do."""
+    spec = [FindingSpec(kind="throughput", step="step")]
+    fallen = load(lambda t: np.where(t < 120, 6400.0, 420.0), 1200)
+    level = load(lambda t: np.full(len(t), 6400.0), 1200, seed=1)
+    for candidate, baseline in ((fallen, level), (level, fallen)):
+        alone, share = findings(spec, Loads(frame(candidate)), Loads(frame(baseline)))
+        assert (share.low, share.high) == (None, None)
+        assert figure(share, "value_low") < figure(share, "value_high")
+        assert "(no interval: the level changed within the step): " in share.text
+        assert (alone.low is None) == (candidate is fallen)
+
+
 def test_a_share_says_after_how_much_the_rate_had_collapsed_also_in_a_step_before() -> None:
     specs = [FindingSpec(kind="throughput", step=name) for name in ("new", "used")]
     new = load(lambda t: np.where(t < 400, 80.0, 1.0), 1200, request_bytes=2**20, step="new")

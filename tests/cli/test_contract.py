@@ -222,9 +222,10 @@ def test_the_largest_scale_that_is_named_works_and_the_next_does_not(here: Path)
 
 def test_a_protocol_that_asks_for_no_verdict_is_content_to_have_run(here: Path) -> None:
     (here / "quick.toml").write_text(QUICK.replace('["mdraid"]', "[]"))
-    answer = shakedown("run", "./quick.toml", "model:wd40efax", cwd=here)
+    answer = shakedown("run", "./quick.toml", "model:wd40efax", "--out", "run", cwd=here)
     assert answer.returncode == 0, answer.stderr
     assert "there is nothing to judge" in answer.stdout
+    assert json.loads((here / "run" / "run.json").read_text())["verdict"] is None
 
 
 def test_an_array_is_not_judged_as_a_drive(here: Path) -> None:

@@ -93,6 +93,20 @@ def test_a_card_keeps_the_extremes(cliff: Run) -> None:
     assert max(max(pair) for pair in values) == pytest.approx(rates.max(), rel=1e-3)
 
 
+def test_a_card_tells_the_least_and_the_most_of_each_bin(cliff: Run) -> None:
+    pairs = [pair for pair in card_document(cliff, "m", None)["rate"]["values"] if pair[0] is not None]
+    assert all(least <= most for least, most in pairs)
+    assert any(least < most for least, most in pairs)
+
+
+def test_in_a_cards_picture_nothing_is_below_all_decades_and_the_cliff_is_told_first(cliff: Run) -> None:
+    picture = ElementTree.fromstring(card_picture(cliff, card_document(cliff, "m", None)))
+    scale = {each.text: float(each.attrib["y"]) for each in picture.iter() if each.attrib.get("text-anchor") == "end"}
+    assert scale.pop("0") > max(scale.values())
+    told = "".join(picture.itertext())
+    assert re.search("\\ntime to the cliff in [a-z]+: .*; time to recover in [a-z]+: ", told)
+
+
 def test_a_card_of_a_rebuild_says_of_which_array_and_that_its_rate_is_mib(tmp_path: Path, cliff: Run) -> None:
     run = rebuilt(tmp_path / "run", COMPLETE, title="raid6 of 8 drives")
     told = run.record.parameters | {"faults": "drive 1 gone from 60 min on for good"}

@@ -250,9 +250,10 @@ def _other_latencies(protocol: Protocol, record: RunRecord) -> Iterator[FindingS
 
 
 def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) -> Verdict | None:
+    """None where the run is not complete, or bears on no use: nothing is judged then."""
     if record.status != "complete":
         return None
-    return judge(
+    verdict = judge(
         {protocol.name: found},
         protocol.uses,
         scale_divisor=record.target.scale_divisor,
@@ -260,6 +261,7 @@ def _verdict(protocol: Protocol, record: RunRecord, found: Sequence[Finding]) ->
         failures=record.failures,
         of_array=record.target.is_array,
     )
+    return verdict if verdict.uses else None
 
 
 def _raise_failure(record: RunRecord, way: _Way) -> None:

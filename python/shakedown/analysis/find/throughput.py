@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.estimate import Estimate, quotient, ratio
-from shakedown.analysis.find.cliff import cliff_of, locate_cliff
+from shakedown.analysis.find.cliff import LocatedCliff, cliff_of, locate_cliff
 from shakedown.analysis.finding import Evidence, Finding
 from shakedown.analysis.rate import MIB, Rate, bytes_per_unit, figure, rate_unit
 from shakedown.analysis.series import Series
@@ -36,11 +37,14 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
     }
     requests = float(evidence["iops"]) / estimate.value
     evidence |= {name: bound * requests for name, bound in estimate.named_spread("iops").items()}
-    text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}"
+    told = ""
     if located := locate_cliff(series, cliff):
+        # Two levels have no mean that more of the same would come to, however evenly the batches scatter.
+        estimate = replace(estimate, steady=False)
         evidence |= {"cliff_s": located.at_s, "rate_before": located.before.value, "rate_after": located.after.value}
         when = format_duration(located.at_s * NS_PER_S)
-        text += f": {located.before} at first, {located.after} after it collapsed at {when}"
+        told = f": {located.before} at first, {located.after} after it collapsed at {when}"
+    text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}{told}"
     return Finding.of(estimate, "throughput", step, unit, evidence, text + ".")
 
 
@@ -64,17 +68,20 @@ def find_throughput_ratio(
     written = [
         min(int(series.bytes.sum()), most) for series, most in zip((candidate, baseline), most_bytes, strict=True)
     ]
+    falls = [locate_cliff(series, cliff_of(condition, series)) for series in (candidate, baseline)]
     compared = _ratio(candidate, baseline)
-    sustained = _ratio(_sustained(candidate, condition), _sustained(baseline, condition))
+    sustained = _ratio(_after(falls[0], candidate), _after(falls[1], baseline))
     if compared is None or sustained is None:
         text = f"Step {step} cannot be compared: one of the two runs completed nothing in it."
         return Finding(kind="throughput-ratio", step=step, value=None, unit="ratio", text=text)
+    if any(falls):
+        compared = replace(compared, steady=False)
     both = [
         Rate.of(float(series.bytes.sum()), float(series.duration_s.sum()), baseline.request_bytes)
         for series in (candidate, baseline)
     ]
-    if fell_after_bytes is None and (located := locate_cliff(candidate, cliff_of(condition, candidate))):
-        fell_after_bytes = int(candidate.bytes[: located.index].sum())
+    if fell_after_bytes is None and falls[0]:
+        fell_after_bytes = int(candidate.bytes[: falls[0].index].sum())
     evidence: Evidence = {
         "candidate": both[0].value,
         "baseline": both[1].value,
@@ -103,6 +110,5 @@ def _ratio(candidate: Series, baseline: Series) -> Estimate | None:
     return ratio(rates[0], rates[1]) if rates[0] and rates[1] else None
 
 
-def _sustained(series: Series, condition: object) -> Series:
-    located = locate_cliff(series, cliff_of(condition, series))
+def _after(located: LocatedCliff | None, series: Series) -> Series:
     return series.since(located.index) if located else series

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -23,6 +22,7 @@ from shakedown.result.folder import Run, read_run
 from shakedown.result.kept_order import kept_order
 from shakedown.result.version import refuse_newer
 from shakedown.target.storage_box import refuse_lab_box
+from shakedown.toml import parse_toml
 
 _SCHEME: Final = "lab:"
 _DONE: Final = (0, 1, 3)
@@ -111,7 +111,7 @@ def _faults(order: LabOrder) -> dict[int, str]:
 def _refuse_missed_windows(order: LabOrder) -> None:
     """The baseline is played first, while the time of faults goes by. Raises UsageError."""
     ours = _faults(order).get(0)
-    if len(order.targets) > 1 and ours and any("from_s" in fault for fault in tomllib.loads(ours)["faults"]):
+    if len(order.targets) > 1 and ours and any("from_s" in fault for fault in parse_toml(ours)["faults"]):
         raise UsageError(
             "the times of faults of sda count from the boot, and the baseline, which is played first, would meet them",
             hint="leave `--baseline` out, and compare with a run of it: `shakedown compare`",

@@ -275,19 +275,22 @@ def _waiting(judged: dict[str, Any]) -> str:
 
 def _instead(judged: list[dict[str, Any]]) -> list[str]:
     """What those do who have waited for too long, and yet kick nobody out."""
-    late = [each for each in judged if _is_passed(each) and "then" in each]
-    return [f"{_in_its_box(each)}{as_subject(each)} {each['then']}." for each in late]
+    return [f"{_in_its_box(each)}{as_subject(each)} {each['then']}." for each in judged if _does_something(each)]
 
 
 def _instead_of_others(judged: list[dict[str, Any]]) -> list[str]:
     """The same of drives that no row stands for: whose command it was, and how long, is told with it."""
-    late = [each for each in judged if _is_passed(each) and "then" in each]
     return [
         f"Drive {each['member']}, {each['drive']}, takes {format_duration(each['longest_ms'] * 1e6)} for a command: "
         f"{'in another box ' if is_elsewhere(each) else ''}{as_subject(each)} waits "
         f"{format_duration(each['limit_ms'] * 1e6)}, {each['then']}."
-        for each in late
+        for each in judged
+        if _does_something(each)
     ]
+
+
+def _does_something(judged: dict[str, Any]) -> bool:
+    return _is_passed(judged) and "then" in judged
 
 
 def as_subject(judged: dict[str, Any]) -> str:

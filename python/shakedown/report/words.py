@@ -218,7 +218,7 @@ def unfinished(record: RunRecord) -> str:
 def cautions(record: RunRecord) -> list[str]:
     """Notes without which the main figure may mislead; and errors of the target, where no verdict tells them."""
     told = record.verdict is not None and record.verdict.uses
-    failures = () if told or record.protocol.name == "rebuild" else record.failures
+    failures = () if told else record.failures
     errors = [
         f"{_CAUTION}The target answered a request of step {each.step} with an error: {each.words}" for each in failures
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from string import Template
 from typing import Any
@@ -11,6 +10,7 @@ import polars as pl
 
 from shakedown.result.folder import Run
 from shakedown.result.run_record import RunRecord, StepRecord
+from shakedown.toml import parse_toml
 
 
 def with_step_under_way(run: Run) -> Run:
@@ -45,5 +45,5 @@ def _cut_off(record: RunRecord, rows: pl.DataFrame) -> StepRecord:
 
 def _as_written(record: RunRecord, name: str) -> dict[str, Any]:
     """The step in the protocol's text; empty where it is not there."""
-    steps: list[dict[str, Any]] = tomllib.loads(record.protocol.text).get("steps", [])
+    steps: list[dict[str, Any]] = parse_toml(record.protocol.text).get("steps", [])
     return next((step for step in steps if step.get("name") == name), {})

@@ -53,8 +53,8 @@ impl<D: BlockDevice> Array<D> {
     fn waits_for_stripes(&self, program: usize) -> bool {
         let mut bios = self.short_of_stripes.iter().flat_map(|number| &self.units.get(*number).bios);
         bios.any(|bio| {
-            let Bio { tag, fua, .. } = self.bios[*bio as usize];
-            !fua && !is_of_filesystem(tag) && self.program(tag) == program
+            let bio = &self.bios[*bio as usize];
+            bio.is_of_load() && self.program(bio.tag) == program
         })
     }
 
@@ -94,10 +94,10 @@ impl<D: BlockDevice> Array<D> {
 
     /// Tells a program of the load, unless it waits with another request.
     fn hear(&mut self, completion: Completion) {
-        if !is_of_filesystem(completion.tag) && self.waits(self.program(completion.tag)) {
+        if self.waits(self.program(completion.tag)) {
             self.unseen.push(completion);
         } else {
-            self.answer(completion);
+            self.due.push_back(completion);
         }
     }
 
@@ -210,12 +210,13 @@ impl<D: BlockDevice> Array<D> {
         bio.left -= 1;
         if bio.left == 0 {
             let status = if self.failed && bio.status == Status::Good { Status::Gone } else { bio.status };
-            let Bio { tag, changes_data, fua, bucket, .. } = *bio;
+            let Bio { tag, changes_data, bucket, .. } = *bio;
+            let is_of_load = bio.is_of_load();
             let completion = Completion { tag, completed_ns: self.now_ns, status };
-            if fua || bucket.is_none() {
-                self.answer(completion);
-            } else {
+            if is_of_load {
                 self.hear(completion);
+            } else {
+                self.answer(completion);
             }
             if changes_data {
                 self.superblocks.write_ended(self.now_ns, self.options.jiffy_ns);

@@ -2,6 +2,8 @@
 
 use drive::Status;
 
+use super::journal::is_of_filesystem;
+
 /// A request of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bio {
@@ -14,6 +16,13 @@ pub(super) struct Bio {
     /// Units and pieces that it waits for.
     pub left: u32,
     pub status: Status,
+}
+
+impl Bio {
+    /// The same as of a [request](super::journal::is_of_load), of which all but a flush lie in a bucket.
+    pub fn is_of_load(&self) -> bool {
+        !is_of_filesystem(self.tag) && !self.fua && self.bucket.is_some()
+    }
 }
 
 /// A part of a write in one chunk, in bytes of the chunk. Those of one moment are gathered before their stripes are begun.

@@ -25,7 +25,7 @@ def find_worst_latency(step: str, series: Series) -> Finding:
         value=worst_s * 1000,
         unit="ms",
         evidence={"at_s": at_s, "requests": int(series.timed.sum())},
-        text=(f"The longest request of step {step} took {format_duration(worst_s * NS_PER_S)} and ended {ended}."),
+        text=f"The longest request of step {step} took {format_duration(worst_s * NS_PER_S)} and ended {ended}.",
     )
 
 

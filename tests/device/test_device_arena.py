@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,6 +12,7 @@ import pytest
 from nbd_server import NbdServer
 
 from shakedown.device.arena import DeviceArena
+from shakedown.device.claim import Claim
 from shakedown.device.file import FileMedium
 from shakedown.device.medium import Medium
 from shakedown.device.nbd_export import MODELLED_PREFIX, NbdMedium, modelled_description
@@ -263,6 +266,33 @@ def test_a_second_run_on_the_same_server_is_refused_until_the_first_has_ended(
             export(name)
     first.close()
     export(other_name).close()
+    server.close()
+
+
+def test_a_run_whose_server_is_gone_keeps_nobody_from_another_that_got_its_inode(
+    socket_path: Path, export: Export
+) -> None:
+    listen = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()\n"
+        "print(flush=True); input()"
+    )
+    argv = [sys.executable, "-c", listen, str(socket_path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as gone:
+        assert gone.stdout is not None
+        gone.stdout.readline()
+        left_behind, inode = Claim(str(socket_path)), socket_path.stat().st_ino
+        gone.kill()
+    socket_path.unlink()
+    for _ in range(100):
+        server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x")
+        if socket_path.stat().st_ino == inode:
+            break
+        server.close()
+        socket_path.unlink(missing_ok=True)
+    else:
+        pytest.skip("the file system here gives no inode twice")
+    export()
+    left_behind.release()
     server.close()
 
 

@@ -275,9 +275,11 @@ def many(bench: Bench, stretch: Stretch, settle_ns: int = 0) -> Many:
 def journal(log: Log) -> Journal:
     """From the log of single durable writes: visits that take much longer, at even distances."""
     cycle = log.cycle_ms
+    nothing = Journal(0, 0.0, len(cycle))
+    if not len(cycle):
+        return nothing
     usual = float(np.median(cycle))
     late = held_up(cycle)
-    nothing = Journal(0, 0.0, len(cycle))
     # Every how many: so that most of those that would have to be late are. A single stall in between is something else.
     apart = np.unique(late[:, None] - late[None, :])
     best = max((_regular(late, len(cycle), int(every)) for every in apart[apart > 1]), key=len, default=late[:0])

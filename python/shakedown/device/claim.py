@@ -47,4 +47,5 @@ def _listener(socket_path: str) -> int:
         caller.connect(socket_path)
         # `struct ucred` of unix(7): pid, uid, gid.
         credentials = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return struct.unpack("3i", credentials)[0]
+        pid, _, _ = struct.unpack("3i", credentials)
+        return int(pid)

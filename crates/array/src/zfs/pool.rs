@@ -96,9 +96,7 @@ impl Pool {
                 Groups::new(&geometry, written, dirty_bytes, room_while_filling, &mut between)
             }
         };
-        let room = (1 << metaslab_shift) - geometry.alignment_bytes();
-        let made_bytes = if run_records.is_none() { own::made_bytes(&geometry) } else { 0 };
-        let room = room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated));
+        let room = room_of_metaslab(&geometry, metaslab_shift, record_allocated, &groups, run_records.is_some());
         let fitting = indirects.fitting(room, record_allocated, all_records);
         let records_per_metaslab = content.in_whole_runs(fitting)?;
         let records = all_records.min(metaslabs * records_per_metaslab);
@@ -108,12 +106,10 @@ impl Pool {
             let begin = records.saturating_sub(1) / records_per_metaslab * records_per_metaslab;
             groups.before(records - 1) - groups.before(begin)
         });
-        let own = own::own_metaslabs(&filled.content, groups_back);
         let empty: Vec<u64> = own::empty_metaslabs(&filled.content, groups_back)
             .skip(3)
             .take_while(|metaslab| *metaslab < metaslabs)
             .collect();
-        let later_thirds = empty.iter().skip(4).step_by(2).copied().collect();
         let places = Places::new(records, fresh(records, records_per_metaslab, &filled.order, &empty));
         let mut pool = Self {
             geometry,
@@ -125,9 +121,9 @@ impl Pool {
             unwritten_records: (room_for(records) / record_bytes).max(1),
             metaslab_shift,
             metaslabs,
+            own: own::own_metaslabs(&filled.content, groups_back),
             filled,
-            own,
-            later_thirds,
+            later_thirds: empty.iter().skip(4).step_by(2).copied().collect(),
             records_per_metaslab,
             groups,
             runs: None,
@@ -224,6 +220,13 @@ impl Pool {
     pub fn left_in_metaslab(&self, record: u64) -> u64 {
         self.records_per_metaslab - record % self.records_per_metaslab
     }
+}
+
+/// How many bytes a metaslab has for records and indirect blocks.
+fn room_of_metaslab(geometry: &Geometry, shift: u32, record_allocated: u64, groups: &Groups, aged: bool) -> u64 {
+    let room = (1 << shift) - geometry.alignment_bytes();
+    let made_bytes = if aged { 0 } else { own::made_bytes(geometry) };
+    room.saturating_sub(made_bytes + groups.most_free_among(room / record_allocated))
 }
 
 /// Slots of records in the order in which users' data takes them: the first metaslab of those that the last import has taken, then

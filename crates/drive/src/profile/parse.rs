@@ -305,7 +305,7 @@ fn cache(root: &Table, origins: &mut Origins) -> Result<CacheProfile, ProfileErr
         append_turns,
         follow_turns,
         append_tracks,
-        append_bytes: if section.optional("append_bytes") { section.whole("append_bytes", &BUFFER)? } else { 0 },
+        append_bytes: section.whole_or("append_bytes", &BUFFER, 0)?,
         journal_every: section.whole("journal_every", &EVERY)?,
         journal_ms: section.float("journal_ms", &MS)?,
         replay_ms: section.float_or("replay_ms", &MS, 0.0)?,
@@ -376,7 +376,7 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         true => section.refuse("collect_turns", IN_FLASH).map(|()| 0.0)?,
         false => section.float("collect_turns", &TURNS)?,
     };
-    let finishes_phase = section.optional("finishes_phase") && section.flag("finishes_phase")?;
+    let finishes_phase = section.flag_or("finishes_phase", false)?;
     if finishes_phase {
         section.refuse("finishes_band", "with `finishes_phase` it is finished only while the cache is full")?;
     }
@@ -391,16 +391,16 @@ fn cleaning(root: &Table, origins: &mut Origins, in_flash: bool) -> Result<Clean
         bands_per_pass: section.whole("bands_per_pass", &BANDS)?,
         full_idle_ms: if full { section.float("full_idle_ms", &IDLE)? } else { 0.0 },
         full_until: if full { section.float("full_until", &SHARE)? } else { 1.0 },
-        finishes_band: if section.optional("finishes_band") { section.flag("finishes_band")? } else { false },
+        finishes_band: section.flag_or("finishes_band", false)?,
         finishes_phase,
-        room_bytes: if section.optional("room_bytes") { section.whole("room_bytes", &BUFFER)? } else { 0 },
+        room_bytes: section.whole_or("room_bytes", &BUFFER, 0)?,
         ration_appends: if rations { section.whole("ration_appends", &RATION)? } else { 0 },
         ration_until: if rations { section.float("ration_until", &SHARE)? } else { 1.0 },
-        ration_bands: if section.optional("ration_bands") { section.whole("ration_bands", &BANDS)? } else { 0 },
+        ration_bands: section.whole_or("ration_bands", &BANDS, 0)?,
         collect_turns,
         merge_bytes: section.whole("merge_bytes", &MERGE)?,
         merge_on_disk: section.flag("merge_on_disk")?,
-        merge_whole: if section.optional("merge_whole") { section.flag("merge_whole")? } else { false },
+        merge_whole: section.flag_or("merge_whole", false)?,
         merge_turns: section.float_or("merge_turns", &TURNS, 0.0)?,
     };
     section.finish()?;
@@ -414,7 +414,7 @@ fn streams(root: &Table, origins: &mut Origins) -> Result<StreamsProfile, Profil
         tracked: section.whole("tracked", &TRACKED)?,
         min_request_bytes: section.whole("min_request_bytes", &BUFFER)?,
         min_run_bytes: section.whole("min_run_bytes", &BUFFER)?,
-        durable: if section.optional("durable") { section.flag("durable")? } else { true },
+        durable: section.flag_or("durable", true)?,
     };
     section.finish()?;
     Ok(streams)

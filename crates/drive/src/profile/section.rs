@@ -83,6 +83,15 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// True or false, which may be left out.
+    pub fn flag_or(&mut self, key: &str, otherwise: bool) -> Result<bool, ProfileError> {
+        if self.optional(key) {
+            self.flag(key)
+        } else {
+            Ok(otherwise)
+        }
+    }
+
     /// One of a few words, which may be left out.
     pub fn word_or<T: Copy>(&mut self, key: &str, words: &[(&str, T)], otherwise: T) -> Result<T, ProfileError> {
         if self.optional(key) {

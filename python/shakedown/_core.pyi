@@ -277,6 +277,8 @@ class LabDriveReport(LabIdentity):
     longest_ns: int
     stored_bytes: int
     spilled_bytes: int
+    faults_met: list[bool]
+    """Of the faults it was given, in their order, whether each made a difference."""
 
 class LabReport(TypedDict):
     """One run, from the guest's boot to its end."""

@@ -42,8 +42,9 @@ def test_users_feel_the_rebuild_and_the_used_drive_is_told_from_the_new_one(tmp_
 
 def test_the_faults_that_the_lab_made_happen_are_told(tmp_path: Path) -> None:
     stall = 'format_version = 1\n[[faults]]\nkind = "stall"\nfrom_s = 30\nfor_s = 0.5\n'
+    late = '[[faults]]\nkind = "gone"\nfrom_s = 9000\nfor_s = 1\n'
     large = "lab:wd60efpx"
-    order = RebuildOrder("raid1", (large, RED), large, fill=0.1, scale_divisor=16_000, faults={0: stall})
+    order = RebuildOrder("raid1", (large, RED), large, fill=0.1, scale_divisor=16_000, faults={0: stall + late})
     told: list[str] = []
     run = run_rebuild_in_lab(InGuest(order, (), None), tmp_path / "r", told.append)
     # One like it, which comes first, would have met the stall.
@@ -55,6 +56,11 @@ def test_the_faults_that_the_lab_made_happen_are_told(tmp_path: Path) -> None:
     modelled = Capacity.of(order.as_modelled(), order.as_modelled().modelled_capacities)
     assert modelled.words.replace("model:", "lab:") in run.record.notes
     assert "Unused: 119.2 MiB of each lab:wd60efpx." in " ".join(render_rebuild(run).split())
-    words = "drive 0 stall from 30 s on for 500 ms"
+    words = "drive 0 stall from 30 s on for 500 ms, gone from 2 h 30 min on for 1 s"
     assert run.record.parameters["faults"] == words
-    assert f"Faults that were ordered, not predicted: {words}." in render_rebuild(run)
+    assert f"Faults that were ordered, not predicted: {words}." in " ".join(render_rebuild(run).split())
+    vain = [note for note in run.record.notes if "WITHOUT EFFECT" in note]
+    assert vain[-1].startswith(
+        "WITHOUT EFFECT: the fault `gone` of drive 0, from 2 h 30 min on: the guest was at its end after "
+    )
+    assert set(vain) <= set(told)

@@ -100,11 +100,13 @@ def test_what_the_guest_refuses_is_told(tmp_path: Path) -> None:
 @built
 def test_faults_befall_the_disk_and_are_recorded(tmp_path: Path) -> None:
     stall = 'kind="stall", from_s=10, for_s=15'
-    files = lab_run(tmp_path / "run", settings={"runtime": "20s"}, faults=(stall,))
+    files = lab_run(tmp_path / "run", settings={"runtime": "20s"}, faults=(stall, 'kind="gone", from_s=900, for_s=1'))
     assert b"for_s = 15" in files["run.json"]
     run = read_run(tmp_path / "run")
     assert run.samples["latency_max_ns"].max() > 14e9  # type: ignore[operator]
     assert any("Faults were ordered" in note for note in run.record.notes)
+    [vain] = [note for note in run.record.notes if "WITHOUT EFFECT" in note]
+    assert vain.startswith("WITHOUT EFFECT: the fault `gone` of sda, from 15 min on: the guest was at its end after ")
 
 
 def test_faults_are_for_the_lab_only(tmp_path: Path) -> None:

@@ -300,6 +300,7 @@ def test_faults_and_power_cuts_on_the_command_line(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert [line.partition(".")[0] for line in done.stdout.splitlines()] == ["65", "6"]
+    assert "WITHOUT EFFECT" not in done.stderr
     for words, said in [
         (("--after-cut", "true"), "without a power cut"),
         (("--power-cut-at", "20s", "--power-cut-at", "25s"), "the power cut at 25 s falls into the time without power"),
@@ -315,3 +316,20 @@ def test_faults_and_power_cuts_on_the_command_line(tmp_path: Path) -> None:
         assert refused.returncode == 2
         assert said in refused.stderr
         assert not (tmp_path / "out").exists()
+
+
+@built
+@pytest.mark.parametrize(("bus", "disk"), [("scsi", "sda"), ("blk", "vda")])
+def test_faults_that_nothing_met_are_told(bus: str, disk: str) -> None:
+    sectors = "kind='latent-sectors', sectors=[[4096, 8]], retry_s=1"
+    stall = 'kind="stall", from_s=5, for_s=10'
+    kept_waiting = f"dd if=/dev/{disk} of=/dev/null count=1 iflag=direct"
+    done = lab_run(
+        *("--bus", bus, "--fault", sectors, "--fault", stall, "--fault", stall.replace("5", "20")),
+        *("--", "bash", "-c", f"sleep 6; {kept_waiting}; sleep 40"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("WITHOUT EFFECT")] == [
+        f"WITHOUT EFFECT: the fault `latent-sectors` of {disk}: nobody read one of its sectors.",
+        f"WITHOUT EFFECT: the fault `stall` of {disk}, from 20 s on: no command of that drive came then.",
+    ]

@@ -246,6 +246,7 @@ fn drive_to_dict<'py>(py: Python<'py>, drive: &DriveReport) -> PyResult<Bound<'p
     ] {
         dict.set_item(name, count)?;
     }
+    dict.set_item("faults_met", &drive.faults_met)?;
     Ok(dict)
 }
 

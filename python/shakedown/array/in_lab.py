@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -123,18 +124,19 @@ def resume_in_lab(out: Path, tell: Say) -> Run:
 
 def _kept(ordered: InGuest, out: Path, tell: Say) -> Run:
     with kept_order(out / _ORDER_NAME, "rebuild"):
-        _play(ordered, out, tell)
-        _tell_faults(out, ordered)
+        _tell_faults(out, ordered, _play(ordered, out, tell), tell)
     return read_run(out)
 
 
-def _tell_faults(out: Path, ordered: InGuest) -> None:
+def _tell_faults(out: Path, ordered: InGuest, in_vain: tuple[str, ...], tell: Say) -> None:
     """Put the faults that were ordered into the guest's record, who knew nothing of them, and what they cost."""
     if not ordered.order.faults:
         return
     record = read_record(out)
     told = record.parameters | {"faults": told_faults(ordered.order.faults)}
-    notes = (*record.notes, *_of_faults(ordered))
+    for words in in_vain:
+        tell(words)
+    notes = (*record.notes, *_of_faults(ordered), *in_vain)
     replace_file(out / RECORD_NAME, record.model_copy(update={"parameters": told, "notes": notes}).to_json())
 
 
@@ -150,7 +152,8 @@ def _has_bad_sectors(faults: str) -> bool:
     return any(fault["kind"] == "latent-sectors" for fault in parse_toml(faults)["faults"])
 
 
-def _play(ordered: InGuest, out: Path, tell: Say) -> None:
+def _play(ordered: InGuest, out: Path, tell: Say) -> tuple[str, ...]:
+    """Which faults made no difference."""
     said = bytearray()
 
     def hear(stream: str, text: bytes) -> None:
@@ -164,10 +167,17 @@ def _play(ordered: InGuest, out: Path, tell: Say) -> None:
         if ordered.order.load is not None:
             brought = (Path(folder) / _LOAD_NAME,)
             brought[0].write_text(ordered.order.load, encoding="utf-8")
-        outcome = lab.run(_order_of_lab(ordered, out, brought), hear)
+        in_lab = _order_of_lab(ordered, out, brought)
+        outcome = lab.run(in_lab, hear)
     if outcome.exit_status not in _DONE:
         words = said.decode(errors="replace").strip().splitlines()
         raise EnvironmentFailure(f"in the guest: {' / '.join(words[-3:])}")
+    return lab.faults_in_vain(in_lab, outcome, _called(ordered.order))
+
+
+def _called(order: RebuildOrder) -> Callable[[int], str]:
+    """What a disk of the guest is called in the order."""
+    return lambda number: f"drive {order.place if number == len(order.members) else number}"
 
 
 def _order_of_lab(ordered: InGuest, out: Path, brought: tuple[Path, ...]) -> lab.Order:

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Final
 
 from shakedown.analysis.finding import Finding
+from shakedown.analysis.in_vain import in_vain
 from shakedown.array.capacity import Capacity
 from shakedown.array.find import findings, ratios
 from shakedown.array.host import cautions
@@ -262,18 +263,10 @@ def _faults_in_vain(order: RebuildOrder, rebuilds: Sequence[Rebuild]) -> Iterato
     for place, text in sorted(order.faults.items()):
         if place in failed:
             continue
-        for number, fault in enumerate(parse_toml(text)["faults"]):
-            if any(each.members["faults_met"][place] >> number & 1 for each in rebuilds):
-                continue
-            from_ns = round(fault.get("from_s", 0) * NS_PER_S)
-            if from_ns >= ended_ns:
-                why = f"the rebuild was over after {format_duration(ended_ns)}"
-            elif fault["kind"] == "latent-sectors":
-                why = "nobody read one of its sectors"
-            else:
-                why = "no command of that drive came then"
-            when = f", from {format_duration(from_ns)} on" if from_ns else ""
-            yield f"WITHOUT EFFECT: the fault `{fault['kind']}` of drive {place}{when}: {why}."
+        bits = [each.members["faults_met"][place] for each in rebuilds]
+        met = [any(each >> number & 1 for each in bits) for number in range(len(parse_toml(text)["faults"]))]
+        over = f"the rebuild was over after {format_duration(ended_ns)}"
+        yield from in_vain(text, met, f"drive {place}", ended_ns, over)
 
 
 _OF_ZFS: Final = "ZFS resilvers only what is allocated."

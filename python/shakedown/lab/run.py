@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from shakedown import _core
+from shakedown.analysis.in_vain import in_vain
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.cache import cache_folder, readable
-from shakedown.lab.disks import udev_archive
+from shakedown.lab.disks import disk_name, udev_archive
 from shakedown.lab.ended import exit_status, raise_given_up
 from shakedown.lab.fence import Fence
 from shakedown.lab.folder import PRINTED, brought_out, fill, hand_over, room_in_guest, run_folder
@@ -25,7 +26,7 @@ from shakedown.lab.kernel import Kernel, find_kernel
 from shakedown.lab.ourselves import pack_ourselves
 from shakedown.lab.printed import Printed
 from shakedown.lab.program import Say
-from shakedown.units import NS_PER_S, format_size
+from shakedown.units import NS_PER_S, format_duration, format_size
 
 OnPrint = Callable[[str, bytes], None]
 
@@ -77,6 +78,19 @@ class Outcome:
     virtual_ns: int
     wall_ns: int
     report: _core.LabReport
+
+
+def faults_in_vain(order: Order, outcome: Outcome, called: Callable[[int], str] | None = None) -> tuple[str, ...]:
+    """A sentence for each fault that made no difference; what a drive of a number is ``called``, if not as a disk."""
+    called = called or (lambda number: ("v" if order.bus == "blk" else "s") + disk_name(number)[1:])
+    ended = f"the guest was at its end after {format_duration(outcome.virtual_ns)}"
+    return tuple(
+        words
+        for number, text in sorted(order.faults.items())
+        for words in in_vain(
+            text, outcome.report["drives"][number]["faults_met"], called(number), outcome.virtual_ns, ended
+        )
+    )
 
 
 class NotBroughtOut(EnvironmentFailure):

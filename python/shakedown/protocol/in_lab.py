@@ -17,8 +17,8 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
-from shakedown.result.atomic import make_folder, replace_json
-from shakedown.result.folder import Run, read_run
+from shakedown.result.atomic import make_folder, replace_file, replace_json
+from shakedown.result.folder import RECORD_NAME, Run, read_record, read_run
 from shakedown.result.kept_order import kept_order
 from shakedown.result.version import refuse_newer
 from shakedown.target.storage_box import refuse_lab_box
@@ -97,7 +97,7 @@ def run_again_in_lab(order: LabOrder, out: Path, listener: Listener) -> Run:
     """The same in a folder that holds the order already. Raises as ``run_in_lab``."""
     order.write(out)
     with kept_order(out / _ORDER, "run"):
-        _play(order, out, listener)
+        _tell_in_vain(out, _play(order, out, listener))
     return read_run(out)
 
 
@@ -118,7 +118,15 @@ def _refuse_missed_windows(order: LabOrder) -> None:
         )
 
 
-def _play(order: LabOrder, out: Path, listener: Listener) -> None:
+def _tell_in_vain(out: Path, in_vain: tuple[str, ...]) -> None:
+    """Put faults that made no difference into the guest's record, who knew nothing of them."""
+    if in_vain:
+        record = read_record(out)
+        replace_file(out / RECORD_NAME, record.model_copy(update={"notes": (*record.notes, *in_vain)}).to_json())
+
+
+def _play(order: LabOrder, out: Path, listener: Listener) -> tuple[str, ...]:
+    """Which faults made no difference."""
     from shakedown.lab import run as lab  # noqa: PLC0415 - see `_faults`
 
     loaded = order.load()
@@ -148,6 +156,7 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> None:
             raise
     if outcome.exit_status not in _DONE:
         raise EnvironmentFailure(f"in the guest: {said.decode(errors='replace').strip()}")
+    return lab.faults_in_vain(ordered, outcome)
 
 
 def _command(order: LabOrder, protocol: str) -> tuple[str, ...]:

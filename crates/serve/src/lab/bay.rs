@@ -12,7 +12,7 @@ use super::identity::Identity;
 use super::media::Media;
 use super::plug::Plug;
 use super::port::Port;
-use super::report::Counters;
+use super::report::{Counters, DriveReport};
 use super::ring::Chain;
 use super::trace::{Entry, Trace};
 use super::undo::Undo;
@@ -81,6 +81,17 @@ impl Bay {
             ended: Vec::new(),
             undo: power_may_fail.then(Undo::new),
             losses: 0,
+        }
+    }
+
+    pub fn report(&self) -> DriveReport {
+        let (memory_bytes, file_bytes) = self.media.blocks.stored_bytes();
+        DriveReport {
+            identity: self.identity.clone(),
+            counters: self.counters,
+            faults_met: self.device.faults_met(),
+            memory_bytes,
+            file_bytes,
         }
     }
 

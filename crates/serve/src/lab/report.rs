@@ -81,6 +81,8 @@ pub struct DriveReport {
     pub identity: Identity,
     /// What it did, over all runs so far.
     pub counters: Counters,
+    /// Of the faults it was given, in their order, whether each made a difference.
+    pub faults_met: Vec<bool>,
     /// Bytes that are not zeros, in memory.
     pub memory_bytes: u64,
     /// Bytes that are not zeros, in a file.

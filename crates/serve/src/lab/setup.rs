@@ -19,7 +19,7 @@ use super::history::{History, Life};
 use super::identity::Identity;
 use super::media::Media;
 use super::plug::Plug;
-use super::report::{DriveReport, LabReport};
+use super::report::LabReport;
 use super::scsi::Scsi;
 use super::session::{Doors, Session};
 use super::trace::Trace;
@@ -190,7 +190,7 @@ impl Lab {
             trace_hash: self.trace.hash(),
             messages: end.messages,
             interrupts: end.interrupts,
-            drives: self.bays.iter().map(drive_report).collect(),
+            drives: self.bays.iter().map(Bay::report).collect(),
         })
     }
 }
@@ -237,9 +237,4 @@ fn bay(index: usize, drive: LabDrive, budget: &Arc<Budget>, spill_folder: &Path)
     bay.history = drive.history;
     bay.plug = Plug::new(drive.unplugged);
     Ok(bay)
-}
-
-fn drive_report(bay: &Bay) -> DriveReport {
-    let (memory_bytes, file_bytes) = bay.media.blocks.stored_bytes();
-    DriveReport { identity: bay.identity.clone(), counters: bay.counters, memory_bytes, file_bytes }
 }

@@ -21,7 +21,7 @@ from shakedown.errors import RefusedError, UsageError
 from shakedown.lab.bays import Bus
 from shakedown.lab.faults import faults_by_drive
 from shakedown.lab.folder import inside, refuse_namesakes
-from shakedown.lab.run import NotBroughtOut, Order, Outcome
+from shakedown.lab.run import NotBroughtOut, Order, Outcome, faults_in_vain
 from shakedown.lab.run import run as run_in_lab
 from shakedown.result.atomic import failed_write, make_folder
 from shakedown.units import NS_PER_S, format_duration, format_size, parse_duration_ns, parse_memory_bytes
@@ -114,7 +114,7 @@ def run(*command: Annotated[str, Parameter(allow_leading_hyphen=True)], options:
         except NotBroughtOut as error:
             outcome, left_behind = error.outcome, error
     if not options.quiet:
-        print(_account(outcome), file=sys.stderr)
+        print(_account(outcome), *faults_in_vain(order, outcome), sep="\n", file=sys.stderr)
     if left_behind is not None:
         raise left_behind
     return outcome.exit_status

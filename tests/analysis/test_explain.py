@@ -130,6 +130,7 @@ def test_how_many_parity_writes_at_once_is_for_the_box_to_decide(layout: str, io
         (None, "the box's processor, its target software, the protocol, or the host"),
         (("write-cache=256MiB", "dirty-expire=30s"), "this modelled box has write-cache=256MiB, dirty-expire=30s, and"),
         (("write-cache=256MiB", "link=1Gb/s"), "What its caches leave to the drives limits it"),
+        (("read-cache=256MiB",), "Something other than these parts limits it"),
         (("write-cache=256MiB", "write-ceiling=10MB/s"), "Something other than these parts limits it"),
         ((), "nothing around its drives"),
     ],

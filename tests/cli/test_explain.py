@@ -229,3 +229,17 @@ def test_what_a_full_shingled_drive_does_is_not_forgotten(drive: str, load: str,
 def test_a_name_of_a_modelled_drive_is_told_how_it_is_given(tmp_path: Path) -> None:
     box = ("--layout", "single", "--drive", "WD40EFAX", "--measured", "4KiB 100R 100rand = 60 IOPS")
     assert "did you mean the modelled drive, `model:WD40EFAX`?" in shakedown("explain", *box, cwd=tmp_path).stderr
+
+
+def test_what_a_modelled_box_states_is_a_ceiling_without_being_typed_again(tmp_path: Path) -> None:
+    box = ("--layout", "raid5", "--width", "4", "--drive", "model:st31000520as", "--json")
+    for name in ("link=1.5Gb/s", "round-trip=20ms"):
+        out = name.partition("=")[0]
+        words = ("run", "iometer-max-read", f"model:raid5:4xst31000520as:{name}", "--set", "duration=5s")
+        assert shakedown(*words, "--out", out, "--quiet", cwd=tmp_path).returncode in (0, 3)
+        told = json.loads(shakedown("explain", out, *box, cwd=tmp_path).stdout)
+        assert told["loads"][0]["limiter"] == out.replace("-", " ")
+        wider = next(each for each in told["changes"] if each["label"] == "RAID5 of 6")
+        assert wider["iops"][0] == pytest.approx(told["loads"][0]["iops"], rel=0.01)
+    both = json.loads(shakedown("explain", "link", "round-trip", *box, cwd=tmp_path).stdout)
+    assert {each["limiter"] for each in both["loads"]}.isdisjoint({"link", "round trip"})

@@ -28,7 +28,14 @@ from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import Run, read_record, read_run
 from shakedown.target.ability import ModelledDrive
 from shakedown.target.settings import between, read_settings
-from shakedown.units import NS_PER_S, format_size, parse_bytes_per_s, parse_duration_ns, parse_request_bytes
+from shakedown.units import (
+    NS_PER_S,
+    format_size,
+    parse_bytes_per_s,
+    parse_data_rate,
+    parse_duration_ns,
+    parse_request_bytes,
+)
 
 _WHAT_IS_EXPLAINED: Final = "a step needs one job, of one size of request, and must have completed something"
 _OPTIONS: Final = (
@@ -116,6 +123,7 @@ def explain(
             hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
         )
     found = list(_read(runs))
+    box = replace(box, way=_as_stated(box.way, [each for _, loads in found for each in loads]))
     proofs = [prove(box, each) for each in _all_measured(found, options.measured)]
     differing = [text for run, _ in found for text in of_another_array(run, box.layout)]
     differing += _when_full(box.drive, proofs)
@@ -209,15 +217,27 @@ def _copies(text: str) -> int:
 def _drive(text: str) -> Drive:
     if text.startswith("model:"):
         return ModelledDrive(text)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*IOPS\s*,\s*(\d+(?:\.\d+)?)\s*(MB|MiB)/s\s*", text, re.IGNORECASE)
+    found = re.fullmatch(
+        r"\s*(\d+(?:\.\d+)?)\s*IOPS\s*,\s*(\d+(?:\.\d+)?)\s*([KMG]i?b(?:its?)?/s)\s*", text, re.IGNORECASE
+    )
     if found is None or not float(found[1]) or not float(found[2]):
         meant = f"did you mean the modelled drive, `model:{text}`?" if profile_name(text) else _A_DRIVE
         raise UsageError(f"`{text}` is no drive", hint=meant)
-    return RuleOfThumb(float(found[1]), float(found[2]) * (1e6 if found[3].lower() == "mb" else 2**20))
+    return RuleOfThumb(float(found[1]), parse_data_rate(found[2] + found[3]))
 
 
 def _link(text: str | None) -> float | None:
     return None if text is None else 8 * parse_bytes_per_s(text)
+
+
+def _as_stated(way: Way, measured: Sequence[Measured]) -> Way:
+    """With what all modelled boxes that were measured state, where nothing else was given."""
+    stated = [dict(text.split("=", 1) for text in each.stated or ()) for each in measured]
+    links, trips = ({each.get(name) for each in stated} for name in ("link", "round-trip"))
+    return Way(
+        way.link_bits_per_s or (_link(links.pop()) if len(links) == 1 else None),
+        way.round_trip_s or (_round_trip(trips.pop()) if len(trips) == 1 else None),
+    )
 
 
 def _round_trip(text: str | None) -> float | None:

@@ -74,12 +74,15 @@ def _answer(what: str, by_size: Sequence[_Pass]) -> str:
     rates = [each.mib_per_s for each in by_size]
     sizes = [format_size(each.request_bytes).replace(".0 ", " ") for each in by_size]
     most = max(rates)
-    enough = max((place + 1 for place, rate in enumerate(rates) if rate < NEAR * most), default=0)
+    is_fast = [rate >= NEAR * most for rate in rates]
+    first = is_fast.index(True)
+    dips = [size for size, fast in zip(sizes[first:], is_fast[first:], strict=True) if not fast]
     figures = ", ".join(f"{words.number(rate)} at {size}" for rate, size in zip(rates, sizes, strict=True))
-    if enough == len(rates):
+    if not is_fast[-1]:
         told = f"it is fastest at {sizes[rates.index(most)]}, and larger requests are slower again"
-    elif enough == len(rates) - 1:
+    elif first == len(rates) - 1:
         told = f"it still gains with the size of requests at {sizes[-1]}, the largest"
     else:
-        told = f"from {sizes[enough]} on it is as fast as it can be, to a tenth"
+        but_for = f", but for {' and '.join(dips)}" if dips else ""
+        told = f"from {sizes[first]} on it is as fast as it can be, to a tenth{but_for}"
     return f"{what}: {told}. In MiB/s: {figures}."

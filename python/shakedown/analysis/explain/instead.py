@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from shakedown.analysis.explain.ceiling import Box, Drive, RuleOfThumb, ceilings
-from shakedown.analysis.explain.limiter import Proof
+from shakedown.analysis.explain.limiter import Proof, needs_no_seek
 from shakedown.errors import UsageError
 
 _PARITY_LESS: Final = {"raid5": "raid10", "raid6": "raid10", "raidz1": "mirror", "raidz2": "mirror", "raidz3": "mirror"}
@@ -73,6 +73,8 @@ def _then(box: Box, new: Box, proof: Proof) -> float | None:
         return now
     if proof.used["drives"] > 1 and proof.measured.load.write_share and new.layout.kind != box.layout.kind:
         return None  # a cache gathered some of what was written: how much it can of another layout is not known
+    if needs_no_seek(box, proof.measured.load) and not needs_no_seek(new, proof.measured.load):
+        return None  # whole stripes here, and parts of them there: each may wait for a read, or be gathered
     part = proof.of_drives
     allowed = ceilings(new, proof.measured.load)
     scaled = now * allowed[part].iops / proof.ceilings[part].iops

@@ -153,7 +153,7 @@ def _waits(box: Box, load: Load) -> bool:
     return box.layout.lone_request(load).steps > 1
 
 
-def _needs_no_seek(box: Box, load: Load) -> bool:
+def needs_no_seek(box: Box, load: Load) -> bool:
     """One stream, read or in whole stripes and records: nothing takes the heads away from it."""
     return _is_stream(load) and not _waits(box, load)
 
@@ -169,7 +169,7 @@ def _may_seek(box: Box, measured: Measured, used: dict[Part, float]) -> bool:
     Unless the drives would do far more if each did.
     """
     load = measured.load
-    return load.random_share < 1 and not _needs_no_seek(box, load) and used["heads"] >= NEAR
+    return load.random_share < 1 and not needs_no_seek(box, load) and used["heads"] >= NEAR
 
 
 def _writes_wait(box: Box, measured: Measured, used: dict[Part, float]) -> bool:
@@ -233,9 +233,9 @@ def _of_the_cache(
 ) -> list[str]:
     load, statements = measured.load, []
     # No request of a stream has to move the heads: that none did is news only as long as no part is found to limit.
-    if cached and (limiter == "elsewhere" or not _needs_no_seek(box, load)):
+    if cached and (limiter == "elsewhere" or not needs_no_seek(box, load)):
         statements.append(
-            f"{_what_works(box, load)}: {figure(measured.iops)} requests/s were served, "
+            f"{_what_works(box, measured)}: {figure(measured.iops)} requests/s were served, "
             f"{figure(found['heads'].iops)} if each had moved the heads."
         )
     if limiter not in ("drives", "unknown") and _is_stream(load):
@@ -245,7 +245,7 @@ def _of_the_cache(
 
 def _of_the_innocent(box: Box, measured: Measured, found: dict[Part, Ceiling]) -> list[str]:
     """Why drives do not hold a stream: less than one of them streams, or than a seek for each would let through."""
-    if _needs_no_seek(box, measured.load):
+    if needs_no_seek(box, measured.load):
         if measured.bytes_per_s >= box.drive.stream_bytes_per_s:
             return []
         return [
@@ -259,18 +259,20 @@ def _of_the_innocent(box: Box, measured: Measured, found: dict[Part, Ceiling]) -
     ]
 
 
-def _what_works(box: Box, load: Load) -> str:
+def _what_works(box: Box, measured: Measured) -> str:
+    load = measured.load
     if load.random_share and box.layout.lone_request(load).gathered_bytes:
         return "Writing in new places, one behind the other, works, or reordering, or a cache"
     if load.outstanding == 1:
         # Nobody waits beside it: only what was acknowledged before it was done can still be put in another order.
-        if load.read_share == 1:
-            return "A cache works, or the requests went to a small part of the drives"
-        return "A cache works, which may put writes in another order"
+        few = "or the requests went to a small part of the drives"
+        return f"A cache works, {few if load.read_share == 1 else 'which may put writes in another order'}"
     if load.random_share == 1:
         return "Reordering in the drives' queues works, or a cache"
     if load.random_share or _streams_compete(load):
         return "A cache works, or reordering and gathering in the drives' queues"
+    if not _may_cache(measured):
+        return "The drives' reading ahead works" if load.read_share else "The drives' own caches work, or gathering"
     return "The read cache (or reading ahead) works" if load.read_share else "A write cache works, or gathering"
 
 
@@ -298,8 +300,11 @@ def _of_the_limiter(
 def _of_others(limiter: Limiter, measured: Measured, used: dict[Part, float]) -> str:
     """That no other part comes near one that is half used: only of parts whose ceiling is known."""
     others = [part for part in ("drives", "link", "round trip") if part != limiter]
-    # Of a modelled box all is known that is around its drives: what has no ceiling is not there.
-    unknown = [f"the {part}" for part in others if part not in used and measured.stated is None]
+    # Of a modelled box all is known that is around its drives: what it does not state is not there.
+    there = (
+        {"link", "round trip"} if measured.stated is None else {each.replace("-", " ") for each in _stated(measured)}
+    )
+    unknown = [f"the {part}" for part in others if part not in used and part in there]
     if not unknown:
         return " Nothing else comes near." if any(part in used for part in others) else ""
     left_out = f"{' and '.join(unknown)} {'was' if len(unknown) == 1 else 'were'} not given and left out."
@@ -309,9 +314,20 @@ def _of_others(limiter: Limiter, measured: Measured, used: dict[Part, float]) ->
 
 
 def _has_but_caches(measured: Measured) -> bool:
-    """Whether a modelled box has caches, and besides them nothing that is not one of the parts."""
-    names = {each.partition("=")[0] for each in measured.stated or ()}
-    return bool(names & {"read-cache", "write-cache"}) and not names & {"read-ceiling", "write-ceiling", "outstanding"}
+    """Whether a modelled box has caches of what is asked for, and besides nothing that is not one of the parts."""
+    others = {"read-ceiling", "write-ceiling", "outstanding"}
+    return measured.stated is not None and _may_cache(measured) and not others & _stated(measured)
+
+
+def _may_cache(measured: Measured) -> bool:
+    """Whether the box may have a cache of what is asked for; of a modelled one that is known."""
+    bears = {"read-cache": measured.load.read_share, "write-cache": measured.load.write_share}
+    return measured.stated is None or any(bears.get(name) for name in _stated(measured))
+
+
+def _stated(measured: Measured) -> set[str]:
+    """The names of what a modelled box has around its drives."""
+    return {each.partition("=")[0] for each in measured.stated or ()}
 
 
 def _of_the_rest(measured: Measured, used: dict[Part, float]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shakedown.errors import UsageError
-from shakedown.units import NS_PER_S, format_size, parse_duration_ns, parse_size_bytes
+from shakedown.units import NS_PER_S, format_size, parse_data_rate, parse_duration_ns, parse_size_bytes
 
 DEFAULT_OUTSTANDING: Final = 1
 
@@ -101,10 +101,10 @@ def _load(left: str, text: str) -> Load:
 
 
 def _figure(right: str, block_bytes: int, text: str) -> float:
-    found = re.match(r"\s*(\d+(?:\.\d+)?)\s*(IOPS|MiB/s|MB/s)\b", right, re.IGNORECASE)
+    found = re.match(r"\s*(\d+(?:\.\d+)?)\s*(?:(IOPS)|([KMG]i?b(?:its?)?/s))\b", right, re.IGNORECASE)
     if found is None:
         raise UsageError(f"`{text}`: what was measured is neither IOPS nor MB/s nor MiB/s", hint=_EXAMPLE)
-    per_s = {"iops": 1.0, "mib/s": 2**20 / block_bytes, "mb/s": 1e6 / block_bytes}[found[2].lower()]
-    if not (iops := float(found[1]) * per_s):
+    iops = float(found[1]) if found[2] else parse_data_rate(found[1] + found[3]) / block_bytes
+    if not iops:
         raise UsageError(f"`{text}`: nothing was measured", hint="a box that does nothing has another question")
     return iops

@@ -423,7 +423,8 @@ def test_whoever_fills_at_its_limit_is_held_by_that(busy: float, of_limit: float
     waits = [0.0, 0.0, 0.0, awaited]
     members = done.members.with_columns(awaited=pl.Series(waits), busy_ns=pl.lit(round(busy * done.duration_ns)))
     limit = round(done.filled_bytes / done.duration_s / of_limit)
-    held = held_up([replace(done, members=members)], ["a", "b", "c", "d"], limit)
+    even = pl.DataFrame({"at_ns": [0, done.duration_ns], "done_bytes": [0, done.filled_bytes]})
+    held = held_up([replace(done, members=members, progress=even)], ["a", "b", "c", "d"], limit)
     assert ("The rebuild waits for" if awaited and not told.startswith("each") else told) in held.text
     assert ("`speed-max`" in held.text) == (told.startswith("each"))
 

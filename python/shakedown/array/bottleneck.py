@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
+import polars as pl
+
 from shakedown.array.rebuild import LONG_AWAITED, Rebuild
-from shakedown.units import format_counts, format_size
+from shakedown.units import NS_PER_S, format_counts, format_size
 
 _AS_BUSY: Final = 0.05
 # A rebuild that comes as near to its own limit is held by that: it also waits at its checkpoints.
@@ -16,6 +18,8 @@ _HELD_BACK: Final = 0.95
 _AT_ITS_END: Final = 0.9
 # Who fills at its limit is held by that, however busy its drives are: without the limit they would be busier.
 _AT_THE_LIMIT: Final = 0.98
+# For so much of the time, at least, a limit is worth telling of that does not hold the whole back.
+_IN_PART: Final = 0.1
 # Who is read together with others waits for the last of them now and then; below this a drive could do more.
 _MOSTLY_BUSY: Final = 0.7
 # Who is waited for alone for so long is named, though others hold the rebuild up for longer.
@@ -47,6 +51,7 @@ class _Seen:
     replacement: int
     is_spare: bool
     read: int
+    failed: Sequence[int]
 
     def alike(self, place: int) -> list[int]:
         """Drives of the same kind and part that are waited for nearly as long; ``place`` is one of them."""
@@ -74,7 +79,8 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     hung = _means([_hung(each) for each in rebuilds])
     is_spare = one.members["requests"][one.replacement] == 0
     read = sum(bool(bytes_) for place, bytes_ in enumerate(one.members["bytes_read"]) if place != one.replacement)
-    seen = _Seen(awaited, busy, hung, names, one.replacement, is_spare, read)
+    failed = sorted({place for each in rebuilds for place in each.failed_on_the_way})
+    seen = _Seen(awaited, busy, hung, names, one.replacement, is_spare, read, failed)
     longest, busiest = (max(range(len(names)), key=values.__getitem__) for values in (awaited, busy))
     if not busy[busiest] and not awaited[longest] and sum(one.members["requests"].to_list()):
         return HeldUp(None, busiest, 0.0, _UNKNOWN)
@@ -82,11 +88,12 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     near = _HELD_BACK if busy[busiest] < _AT_ITS_END else _AT_THE_LIMIT
     if limit_bytes_per_s and filled >= near * limit_bytes_per_s:
         return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
+    besides = _limited_in_part(rebuilds, limit_bytes_per_s)
     if awaited[longest] < LONG_AWAITED:
-        return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen))
+        return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen) + besides)
     alike = seen.alike(longest)
     share = sum(awaited[place] for place in alike)
-    return HeldUp(share, longest, busy[longest], _alone(seen, longest, alike, share))
+    return HeldUp(share, longest, busy[longest], _alone(seen, longest, alike, share) + besides)
 
 
 _UNKNOWN: Final = (
@@ -107,16 +114,15 @@ def _hung(rebuild: Rebuild) -> list[float]:
 
 def _alone(seen: _Seen, place: int, alike: Sequence[int], share: float) -> str:
     busy = min(seen.busy[each] for each in alike)
-    verb = "write" if place == seen.replacement else "read"
     if len(alike) == 1:
-        why = _reason(verb, busy)
+        why = _reason("write", busy) if place == seen.replacement else _reason_of_read(seen, busy)
         if seen.hung[place] >= _HANGS * share:
             why = f"lets commands hang until Linux gives up on them (busy {busy:.0%})"
         return f"The rebuild waits for {seen.who(place)}, {share:.0%} of the time: it {why}."
     kind = format_counts([seen.names[each] for each in alike])
     return (
         f"The rebuild waits for one or another of {kind}, {share:.0%} of the time: they are alike, and each "
-        f"{_reason(verb, busy)}."
+        f"{_reason_of_read(seen, busy)}."
     )
 
 
@@ -124,6 +130,32 @@ def _reason(verb: str, busy: float) -> str:
     if busy >= _AT_ITS_END:
         return f"cannot {verb} faster (busy {busy:.0%})"
     return f"is slow to {verb} what it is asked for, and is not asked for more (busy {busy:.0%})"
+
+
+def _reason_of_read(seen: _Seen, busy: float) -> str:
+    """Of a drive that is read; whom others had to stand in for, or who had to for them, was not asked all the time."""
+    if not seen.failed or busy >= _AT_ITS_END:
+        return _reason("read", busy)
+    drives = " and ".join(f"drive {place}" for place in seen.failed)
+    return f"was read for a part of the time, before or after {drives} failed (busy {busy:.0%} of the whole)"
+
+
+def _limited_in_part(rebuilds: Sequence[Rebuild], limit_bytes_per_s: int | None) -> str:
+    """For how much of the time md was at its limit, where that is not all."""
+    share = fmean(_at_limit(each, limit_bytes_per_s) for each in rebuilds) if limit_bytes_per_s else 0
+    if not limit_bytes_per_s or share < _IN_PART:
+        return ""
+    return (
+        f" For {share:.0%} of the time md was at its own limit of {format_size(limit_bytes_per_s)} a second"
+        " (`speed-max`): with a higher one it would take less."
+    )
+
+
+def _at_limit(rebuild: Rebuild, limit_bytes_per_s: int) -> float:
+    """The share of the time in which that much was done."""
+    steps = rebuild.progress.select(pl.col("at_ns", "done_bytes").diff().cast(pl.Float64)).drop_nulls()
+    fast = steps.filter(pl.col("done_bytes") * NS_PER_S >= _AT_THE_LIMIT * limit_bytes_per_s * pl.col("at_ns"))
+    return float(fast["at_ns"].to_numpy().sum()) / max(rebuild.duration_ns, 1)
 
 
 def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from serving import shakedown
 from shakedown.analysis.matrix import Cell, observations
 from shakedown.array.cells import CellsBrokenError, Place, cell_of
 from shakedown.array.matrix import CSV_NAME, ORDER_NAME, MatrixOrder, run_matrix, to_csv
@@ -521,3 +522,20 @@ def test_of_a_cell_that_failed_no_estimate_is_told() -> None:
     done |= {"progress": progress, "duration_ns": 100}
     assert cell_of(place, order, done).estimate_error is not None
     assert cell_of(place, order, done | {"ended": "failed"}).estimate_error is None
+
+
+@pytest.mark.parametrize(
+    ("widths", "says"),
+    [
+        ("12-3", "error: `12-3` goes backwards\nhint: did you mean `3-12`?"),
+        ("1", "error: a pool of one drive cannot be\nhint: --widths takes 2 to "),
+        ("100000", "error: a pool of 100000 drives cannot be\nhint: --widths takes 2 to "),
+        ("3-1000000", "error: a pool of 1000000 drives cannot be\nhint: --widths takes 2 to "),
+        ("few", "error: `few` is no number of drives\nhint: write widths like 3-12"),
+    ],
+)
+def test_widths_that_cannot_be_are_refused_as_they_were_written(tmp_path: Path, widths: str, says: str) -> None:
+    answer = shakedown("matrix", "model:hd103uj", "--widths", widths, "-o", tmp_path / "none", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(says)
+    assert not (tmp_path / "none").exists()

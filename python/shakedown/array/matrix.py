@@ -146,7 +146,8 @@ class MatrixOrder:
         if wrong := [fill for fill in self.fills if not 0 <= fill <= 1]:
             raise UsageError(f"a pool cannot be {wrong[0]:.0%} full", hint="--fills takes 0% to 100%")
         if wrong_width := [width for width in self.widths if not 2 <= width <= _WIDEST]:
-            raise UsageError(f"a pool of {wrong_width[0]} drives cannot be", hint=f"--widths takes 2 to {_WIDEST}")
+            wide = "one drive" if wrong_width[-1] == 1 else f"{wrong_width[-1]} drives"
+            raise UsageError(f"a pool of {wide} cannot be", hint=f"--widths takes 2 to {_WIDEST}")
         if self.arena == "device" and len(self.targets) < self.widths[-1]:
             raise UsageError(
                 f"a pool of {self.widths[-1]} drives needs as many, and {len(self.targets)} are given",

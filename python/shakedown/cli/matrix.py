@@ -58,6 +58,7 @@ class MatrixOptions:
 
 
 _DEFAULTS = MatrixOptions()
+_MOST_WIDTHS: Final = 256
 
 
 def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
@@ -141,8 +142,12 @@ def _listed(text: str) -> tuple[str, ...]:
 def _widths(text: str) -> tuple[int, ...]:
     widths: set[int] = set()
     for part in _listed(text):
-        match = re.fullmatch(r"(\d{1,3})(?:-(\d{1,3}))?", part)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part)
+        if match is None:
             raise UsageError(f"`{part}` is no number of drives", hint="write widths like 3-12 or 4,8,12")
-        widths |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"`{part}` goes backwards", hint=f"did you mean `{last}-{first}`?")
+        # One too wide is refused for that: nobody waits for all up to a million.
+        widths |= set(range(first, min(last, first + _MOST_WIDTHS) + 1)) | {last}
     return tuple(sorted(widths))

@@ -241,5 +241,9 @@ def test_what_a_modelled_box_states_is_a_ceiling_without_being_typed_again(tmp_p
         assert told["loads"][0]["limiter"] == out.replace("-", " ")
         wider = next(each for each in told["changes"] if each["label"] == "RAID5 of 6")
         assert wider["iops"][0] == pytest.approx(told["loads"][0]["iops"], rel=0.01)
+        assert "another drive's ceilings" not in str(told)
+        others = [word.replace("st31000520as", "st8000vn004") for word in box]
+        told = json.loads(shakedown("explain", out, *others, cwd=tmp_path).stdout)
+        assert "was measured on model:st31000520as, and is explained with model:st8000vn004" in str(told)
     both = json.loads(shakedown("explain", "link", "round-trip", *box, cwd=tmp_path).stdout)
     assert {each["limiter"] for each in both["loads"]}.isdisjoint({"link", "round trip"})

@@ -23,7 +23,7 @@ from shakedown.cli.plain import plain
 from shakedown.cli.whole import WHOLE
 from shakedown.data import profile_name
 from shakedown.errors import InconclusiveError, UsageError
-from shakedown.protocol.measured import measured_loads, of_another_array
+from shakedown.protocol.measured import measured_loads, of_another_array, of_other_drives
 from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import Run, read_record, read_run
 from shakedown.target.ability import ModelledDrive
@@ -126,6 +126,8 @@ def explain(
     box = replace(box, way=_as_stated(box.way, [each for _, loads in found for each in loads]))
     proofs = [prove(box, each) for each in _all_measured(found, options.measured)]
     differing = [text for run, _ in found for text in of_another_array(run, box.layout)]
+    if isinstance(box.drive, ModelledDrive):
+        differing += [text for run, _ in found for text in of_other_drives(run, box.drive.label)]
     differing += _when_full(box.drive, proofs)
     told = (box, proofs, differing + isolate(proofs), changes(box, proofs, [_drive(each) for each in options.instead]))
     if options.json:

@@ -57,6 +57,17 @@ def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
         yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
 
 
+def of_other_drives(run: Run, drive: str) -> Iterator[str]:
+    """In words, that a modelled run was on none of these drives (``model:NAME``); nothing of another run."""
+    target = run.record.target
+    drives = sorted(set(re.findall(r"model:[^,\s]+", target.details.get("drives", target.text))))
+    if target.kind == "model" and drives and drive not in drives:
+        yield (
+            f"`{run.path}` was measured on {' and '.join(drives)}, and is explained with {drive}: these are another"
+            " drive's ceilings."
+        )
+
+
 def _array_of(run: Run) -> tuple[str, int] | None:
     """Layout and width, if the run tells: that of a rebuild, of a modelled storage box, of one modelled drive."""
     target = run.record.target

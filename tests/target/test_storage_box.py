@@ -147,6 +147,7 @@ def test_the_same_seed_gives_the_same_rows() -> None:
         ("model:raid10:4xwd40efrx:copies=n1", "no redundancy"),
         ("model:raid5:4xwd40efrx:stripe-cache=-1", "17 to 32768"),
         ("model:raid5:3xwd40efrx:chunk=-4KiB", "not a size"),
+        ("model:raid5:3xwd40efrx:battery=maybe", "`battery=maybe`: `maybe` is neither yes nor no"),
         ("model:raid5:3xwd40efrx:battery=yes", "write cache"),
         ("model:raid5:3xwd40efrx:write-cache=99999999999999TB", "too large"),
         ("model:raid1:2xwd40efrx:rotation=left-symmetric", "raid1 has no `rotation`"),

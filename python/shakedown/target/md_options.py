@@ -93,8 +93,10 @@ def _copies(text: str) -> tuple[int, int, bool]:
 
 
 def parse_flag(text: str) -> bool:
-    """``yes`` or ``no``. Raises KeyError."""
-    return {"yes": True, "no": False}[text]
+    """``yes`` or ``no``. Raises UsageError."""
+    if text not in ("yes", "no"):
+        raise UsageError(f"`{text}` is neither yes nor no", hint="yes or no")
+    return text == "yes"
 
 
 SPEED_MAX_BYTES_PER_S: Final = 200_000 << 10

@@ -76,6 +76,7 @@ def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
         (("raid1", "--set", "chunk=64KiB"), "raid1 has no options here"),
         (("raidz2", "--set", "recordsize=5KiB"), "`recordsize=5KiB` cannot be read"),
         (("raid10", "--set", "copies=n3"), "its drives are 3 together here"),
+        (("raid10", "--set", "copies=3"), "what it does lies between --width 6 and --width 9"),
     ],
 )
 def test_what_an_array_is_made_of_is_set_as_for_rebuild(words: tuple[str, ...], says: str, tmp_path: Path) -> None:

@@ -89,10 +89,13 @@ class Layout:
             raise UsageError(f"single of {self.width}: it is one drive", hint="say which layout the drives have")
         if self.kind in KINDS_OF_COPIES and self.width % self.together:
             together = "pairs" if self.together == 2 else f"{self.together} together"
-            raise UsageError(
-                f"{self.kind} of {self.width}: its drives are {together} here",
-                hint=f"give another width, or say how many drives hold the same: `--set copies={self.width}`",
-            )
+            below = self.width - self.width % self.together
+            hint = f"give another width, or say how many drives hold the same: `--set copies={self.width}`"
+            if self.kind == "raid10":
+                above = f"--width {below + self.together}"
+                near = f"between --width {below} and {above}" if below >= least else f"below {above}"
+                hint = f"md takes that, which is not reckoned with here; what it does lies {near}"
+            raise UsageError(f"{self.kind} of {self.width}: its drives are {together} here", hint=hint)
 
     @property
     def is_zfs(self) -> bool:

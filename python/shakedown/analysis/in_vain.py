@@ -15,10 +15,10 @@ def in_vain(faults: str, met: Sequence[bool], drive: str, ended_ns: int, ended: 
     ``ended`` tells in words.
     """
     for fault, has_met in zip(parse_toml(faults)["faults"], met, strict=True):
+        from_ns = round(fault.get("from_s", 0) * NS_PER_S)
         # Whoever is told that a drive was unplugged has met that.
-        if has_met or (fault.get("unplugged") and _from_ns(fault) < ended_ns):
+        if has_met or (fault.get("unplugged") and from_ns < ended_ns):
             continue
-        from_ns = _from_ns(fault)
         if from_ns >= ended_ns:
             why = ended
         elif fault["kind"] == "latent-sectors":
@@ -27,7 +27,3 @@ def in_vain(faults: str, met: Sequence[bool], drive: str, ended_ns: int, ended: 
             why = "no command of that drive came then"
         when = f", from {format_duration(from_ns)} on" if from_ns else ""
         yield f"WITHOUT EFFECT: the fault `{fault['kind']}` of {drive}{when}: {why}."
-
-
-def _from_ns(fault: dict[str, float]) -> int:
-    return round(fault.get("from_s", 0) * NS_PER_S)

@@ -142,8 +142,10 @@ def _reason_of_read(seen: _Seen, busy: float) -> str:
 
 def _limited_in_part(rebuilds: Sequence[Rebuild], limit_bytes_per_s: int | None) -> str:
     """For how much of the time md was at its limit, where that is not all."""
-    share = fmean(_at_limit(each, limit_bytes_per_s) for each in rebuilds) if limit_bytes_per_s else 0
-    if not limit_bytes_per_s or share < _IN_PART:
+    if not limit_bytes_per_s:
+        return ""
+    share = fmean(_at_limit(each, limit_bytes_per_s) for each in rebuilds)
+    if share < _IN_PART:
         return ""
     return (
         f" For {share:.0%} of the time md was at its own limit of {format_size(limit_bytes_per_s)} a second"

@@ -26,8 +26,8 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.program import Say
-from shakedown.result.atomic import make_folder, replace_file, replace_json
-from shakedown.result.folder import RECORD_NAME, Run, read_record, read_run
+from shakedown.result.atomic import make_folder, replace_json
+from shakedown.result.folder import Run, read_record, read_run, write_record
 from shakedown.result.kept_order import kept_order
 from shakedown.result.version import refuse_newer
 from shakedown.toml import parse_toml
@@ -137,7 +137,7 @@ def _tell_faults(out: Path, ordered: InGuest, in_vain: tuple[str, ...], tell: Sa
     for words in in_vain:
         tell(words)
     notes = (*record.notes, *_of_faults(ordered), *in_vain)
-    replace_file(out / RECORD_NAME, record.model_copy(update={"parameters": told, "notes": notes}).to_json())
+    write_record(out, record.model_copy(update={"parameters": told, "notes": notes}))
 
 
 def _of_faults(ordered: InGuest) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ CSV_NAME: Final = "matrix.csv"
 ORDER_NAME: Final = "matrix.json"
 FORMAT_VERSION: Final = 3
 _HEAD: Final = tuple(each.name for each in fields(Cell))
-_WIDEST: Final = 255
+WIDEST: Final = 255
 _SHORT: Final = (
     "CAUTION: scaled down, what a rebuild takes at its beginning and end, whatever the drives' size, is a larger part"
     " of it: cells that differ by a few percent need not differ with whole drives."
@@ -145,9 +145,9 @@ class MatrixOrder:
             )
         if wrong := [fill for fill in self.fills if not 0 <= fill <= 1]:
             raise UsageError(f"a pool cannot be {wrong[0]:.0%} full", hint="--fills takes 0% to 100%")
-        if wrong_width := [width for width in self.widths if not 2 <= width <= _WIDEST]:
+        if wrong_width := [width for width in self.widths if not 2 <= width <= WIDEST]:
             wide = "one drive" if wrong_width[-1] == 1 else f"{wrong_width[-1]} drives"
-            raise UsageError(f"a pool of {wide} cannot be", hint=f"--widths takes 2 to {_WIDEST}")
+            raise UsageError(f"a pool of {wide} cannot be", hint=f"--widths takes 2 to {WIDEST}")
         if self.arena == "device" and len(self.targets) < self.widths[-1]:
             raise UsageError(
                 f"a pool of {self.widths[-1]} drives needs as many, and {len(self.targets)} are given",

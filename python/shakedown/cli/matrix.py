@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from shakedown.analysis.matrix import Cell, observations
-from shakedown.array.matrix import CSV_NAME, MatrixOrder, plan_matrix, run_matrix
+from shakedown.array.matrix import CSV_NAME, WIDEST, MatrixOrder, plan_matrix, run_matrix
 from shakedown.cli.arrays import ArraySettings, parse_share
 from shakedown.cli.consent import AllowSignature, DestroyDataOn, PlanOnly, refuse_consent
 from shakedown.cli.document import print_document
@@ -58,7 +58,6 @@ class MatrixOptions:
 
 
 _DEFAULTS = MatrixOptions()
-_MOST_WIDTHS: Final = 256
 
 
 def matrix(*targets: str, options: MatrixOptions = _DEFAULTS) -> int:
@@ -149,5 +148,5 @@ def _widths(text: str) -> tuple[int, ...]:
         if last < first:
             raise UsageError(f"`{part}` goes backwards", hint=f"did you mean `{last}-{first}`?")
         # One too wide is refused for that: nobody waits for all up to a million.
-        widths |= set(range(first, min(last, first + _MOST_WIDTHS) + 1)) | {last}
+        widths |= {*range(first, min(last, WIDEST) + 1), last}
     return tuple(sorted(widths))

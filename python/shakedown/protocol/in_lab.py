@@ -17,8 +17,8 @@ from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
-from shakedown.result.atomic import make_folder, replace_file, replace_json
-from shakedown.result.folder import RECORD_NAME, Run, read_record, read_run
+from shakedown.result.atomic import make_folder, replace_json
+from shakedown.result.folder import Run, read_record, read_run, write_record
 from shakedown.result.kept_order import kept_order
 from shakedown.result.version import refuse_newer
 from shakedown.target.storage_box import refuse_lab_box
@@ -122,7 +122,7 @@ def _tell_in_vain(out: Path, in_vain: tuple[str, ...]) -> None:
     """Put faults that made no difference into the guest's record, who knew nothing of them."""
     if in_vain:
         record = read_record(out)
-        replace_file(out / RECORD_NAME, record.model_copy(update={"notes": (*record.notes, *in_vain)}).to_json())
+        write_record(out, record.model_copy(update={"notes": (*record.notes, *in_vain)}))
 
 
 def _play(order: LabOrder, out: Path, listener: Listener) -> tuple[str, ...]:

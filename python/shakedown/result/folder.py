@@ -142,7 +142,7 @@ class RunFolder:
     def write(self, record: RunRecord) -> None:
         """Make everything so far durable: the samples first, then the record that speaks of them."""
         self._samples.fold()
-        replace_file(self.path / RECORD_NAME, record.to_json())
+        write_record(self.path, record)
 
     def note(self, event: str, **facts: str | int | float | bool | None) -> None:
         """Append an event to the journal."""
@@ -214,6 +214,11 @@ class Run:
     def baseline(self) -> Run | None:
         """The run of the baseline, where there is one. Raises UsageError when it is damaged."""
         return read_run(self.path / self.record.baseline) if self.record.baseline else None
+
+
+def write_record(path: Path, record: RunRecord) -> None:
+    """In place of the one in a run's folder. Raises EnvironmentFailure."""
+    replace_file(path / RECORD_NAME, record.to_json())
 
 
 def read_record(path: Path) -> RunRecord:

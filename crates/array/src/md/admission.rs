@@ -76,20 +76,20 @@ impl<D: BlockDevice> Array<D> {
     /// A program that waits for nothing looks at one answer (fio's `iodepth_batch_complete_max`), asks for what it wants next, and looks
     /// again if it need not wait with that.
     pub(super) fn programs_look(&mut self) {
-        let mut looked = Vec::new();
+        self.looked.clear();
         let mut at = 0;
         while let Some(next) = self.unseen.get(at) {
             let program = self.program(next.tag);
-            if looked.contains(&program) || self.waits(program) {
+            if self.looked.contains(&program) || self.waits(program) {
                 at += 1;
             } else {
-                looked.push(program);
+                self.looked.push(program);
                 let completion = self.unseen.remove(at);
                 self.due.push_back(Completion { completed_ns: self.now_ns, ..completion });
             }
         }
-        let again = self.unseen.iter().any(|one| looked.contains(&self.program(one.tag)));
-        self.processor.program_looks(self.now_ns, !looked.is_empty(), again);
+        let again = self.unseen.iter().any(|one| self.looked.contains(&self.program(one.tag)));
+        self.processor.program_looks(self.now_ns, !self.looked.is_empty(), again);
     }
 
     /// Tells a program of the load, unless it waits with another request.

@@ -64,6 +64,8 @@ pub struct Array<D> {
     pub(super) asked: Vec<(u32, u64)>,
     /// What has completed for programs that wait, and so do not look, the oldest first.
     pub(super) unseen: Vec<Completion>,
+    /// Who has just looked: kept for its room.
+    pub(super) looked: Vec<usize>,
     /// Behind the last tag of each program of the load; all other tags are one more program's.
     pub(super) program_ends: Vec<u32>,
     /// Where the arms of the members are, as far as md knows: it reads a copy that is near.
@@ -124,6 +126,7 @@ impl<D: BlockDevice> Array<D> {
             behind: VecDeque::new(),
             asked: Vec::new(),
             unseen: Vec::new(),
+            looked: Vec::new(),
             program_ends: Vec::new(),
             heads: vec![0; width],
             buffers: Buffers::new(options.layout, width),

@@ -301,10 +301,8 @@ def _of_others(limiter: Limiter, measured: Measured, used: dict[Part, float]) ->
     """That no other part comes near one that is half used: only of parts whose ceiling is known."""
     others = [part for part in ("drives", "link", "round trip") if part != limiter]
     # Of a modelled box all is known that is around its drives: what it does not state is not there.
-    there = (
-        {"link", "round trip"} if measured.stated is None else {each.replace("-", " ") for each in _stated(measured)}
-    )
-    unknown = [f"the {part}" for part in others if part not in used and part in there]
+    stated = _stated(measured) if measured.stated is not None else {"link", "round-trip"}
+    unknown = [f"the {part}" for part in others if part not in used and part.replace(" ", "-") in stated]
     if not unknown:
         return " Nothing else comes near." if any(part in used for part in others) else ""
     left_out = f"{' and '.join(unknown)} {'was' if len(unknown) == 1 else 'were'} not given and left out."

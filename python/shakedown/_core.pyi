@@ -370,7 +370,8 @@ def resilver(order: dict[str, Any], share: Share) -> dict[str, Any]:
     rebuilds per second or None, nanoseconds that it waits for a drive's answer or None), ``second_failure`` (member and
     nanoseconds, or None).
 
-    The answer is that of ``rebuild`` with ``deviation_ns``, ``simulated_ns``, ``allocated_bytes``, ``records``.
+    The answer is that of ``rebuild`` with ``deviation_ns``, ``simulated_ns``, ``allocated_bytes``, ``records``,
+    ``cores_busy`` (the share of their time).
     """
 
 def usable_bytes(

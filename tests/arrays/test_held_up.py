@@ -7,9 +7,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from arrays.test_rebuild import order
+from arrays.test_rebuild import POOL, order
 from shakedown.array.bottleneck import held_up
 from shakedown.array.rebuild import simulate
+from shakedown.array.zfs import ZfsOptions
 
 
 @pytest.mark.parametrize(("share", "is_told"), [(0.5, True), (0.15, True), (0.05, False)])
@@ -42,3 +43,10 @@ def test_drives_that_stood_in_for_each_other_are_not_called_slow(share_of_first:
         [replace(done, members=members.with_columns(failed_at_ns=pl.lit(None, dtype=pl.Int64)))], ["red"] * 4
     )
     assert "not asked for more" in alone.text
+
+
+@pytest.mark.parametrize(("core_bytes_per_s", "is_told"), [(20e6, True), (400e6, False), (None, False)])
+def test_cores_that_are_busy_all_the_time_are_told(core_bytes_per_s: float | None, is_told: bool) -> None:
+    done = simulate(replace(POOL, options=ZfsOptions(cores=2, core_bytes_per_s=core_bytes_per_s)))
+    told = held_up([done], ["red"] * 4).text
+    assert ("cores hold the rebuild up" in told) == is_told, (done.cores_busy, told)

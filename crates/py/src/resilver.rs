@@ -192,5 +192,6 @@ fn answer<'py>(py: Python<'py>, done: &Resilvered) -> PyResult<Bound<'py, PyDict
     told.set_item("simulated_ns", zfs.simulated_ns)?;
     told.set_item("allocated_bytes", zfs.allocated_bytes)?;
     told.set_item("records", zfs.records)?;
+    told.set_item("cores_busy", zfs.cores_busy)?;
     Ok(told)
 }

@@ -88,6 +88,9 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     near = _HELD_BACK if busy[busiest] < _AT_ITS_END else _AT_THE_LIMIT
     if limit_bytes_per_s and filled >= near * limit_bytes_per_s:
         return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
+    cores_busy = fmean(each.cores_busy for each in rebuilds)
+    if cores_busy >= _AT_ITS_END:
+        return HeldUp(awaited[busiest], busiest, busy[busiest], _computed(seen, cores_busy))
     besides = _limited_in_part(rebuilds, limit_bytes_per_s)
     if awaited[longest] < LONG_AWAITED:
         return HeldUp(awaited[busiest], busiest, busy[busiest], _together(seen) + besides)
@@ -161,12 +164,20 @@ def _at_limit(rebuild: Rebuild, limit_bytes_per_s: int) -> float:
 
 
 def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
+    return f"md limits itself to {format_size(limit_bytes_per_s)} a second (`speed-max`): {_could_do_more(seen)}"
+
+
+def _computed(seen: _Seen, cores_busy: float) -> str:
+    return (
+        f"The host's cores hold the rebuild up: what is read is verified and rebuilt {cores_busy:.0%} of their time"
+        f" (`cores`, `core-rate`): {_could_do_more(seen)}"
+    )
+
+
+def _could_do_more(seen: _Seen) -> str:
     top = max(seen.busy)
     more = "could do more" if top < _AT_ITS_END else "could hardly do more"
-    return (
-        f"md limits itself to {format_size(limit_bytes_per_s)} a second (`speed-max`): each drive {more};"
-        f" the busiest is {seen.who(seen.busy.index(top))}, {top:.0%} of the time."
-    )
+    return f"each drive {more}; the busiest is {seen.who(seen.busy.index(top))}, {top:.0%} of the time."
 
 
 def _together(seen: _Seen) -> str:

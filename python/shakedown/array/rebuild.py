@@ -39,7 +39,8 @@ class Rebuild:
     each part of the drives. ``began_ns`` is the age that the drives had at the beginning.
 
     Of ZFS only: ``deviation_ns`` is one standard deviation of the duration where a sample was made, ``simulated_ns``
-    how much time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt.
+    how much time was; ``allocated_bytes`` of the vdev, ``records`` of users rebuilt; ``cores_busy`` is the share of
+    their time in which the host's cores verified and rebuilt (modelled).
     """
 
     duration_ns: int
@@ -63,6 +64,7 @@ class Rebuild:
     simulated_ns: int = 0
     allocated_bytes: int = 0
     records: int = 0
+    cores_busy: float = 0.0
 
     def __repr__(self) -> str:
         """A line for whoever looks at it in an interpreter: the frames are tables of their own."""

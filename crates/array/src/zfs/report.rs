@@ -23,6 +23,8 @@ pub struct Report {
     pub allocated_bytes: u64,
     /// Records of users that were rebuilt.
     pub records: u64,
+    /// The share of their time in which the host's cores verified and rebuilt.
+    pub cores_busy: f64,
 }
 
 impl<D: BlockDevice> Resilver<D> {
@@ -109,12 +111,15 @@ impl<D: BlockDevice> Resilver<D> {
             done: self.done(),
             unguarded_bytes: tally.unguarded_bytes.round() as u64,
         };
+        let simulated_ns = self.now_ns - self.began_ns;
+        let core_ns = simulated_ns.max(1) as f64 * f64::from(self.plan.host.cores);
         Report {
             outcome,
             deviation_ns: self.clock.deviation_ns() as u64,
-            simulated_ns: self.now_ns - self.began_ns,
+            simulated_ns,
             allocated_bytes: self.pool.allocated_bytes(),
             records: tally.done_records.round() as u64,
+            cores_busy: (tally.computed_ns as f64 / core_ns).min(1.0),
         }
     }
 }

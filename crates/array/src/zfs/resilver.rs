@@ -417,6 +417,7 @@ impl<D: BlockDevice> Resilver<D> {
         let takes_ns = (self.flows.get(number).flight_bytes as f64 / rate * 1e9) as u64;
         let core = self.cores_free_ns.iter_mut().min().expect("a host has a core");
         *core = (*core).max(self.now_ns) + takes_ns;
+        self.tally.computed_ns += takes_ns;
         self.computing.push(Reverse((*core, number)));
     }
 

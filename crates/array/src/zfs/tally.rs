@@ -21,6 +21,8 @@ pub(super) struct Tally {
     pub lost_bytes: f64,
     /// See [`unguarded_bytes`](crate::Outcome::unguarded_bytes).
     pub unguarded_bytes: f64,
+    /// For how long cores of the host were at it, all together.
+    pub computed_ns: u64,
     pub failed: Option<(u64, usize)>,
     /// When a member was lost on the way.
     pub failed_at_ns: Vec<Option<u64>>,
@@ -46,6 +48,7 @@ impl Tally {
             is_sampled: false,
             lost_bytes: 0.0,
             unguarded_bytes: 0.0,
+            computed_ns: 0,
             failed: None,
             failed_at_ns: vec![None; width],
             is_faulted: vec![false; width],

@@ -36,6 +36,8 @@ _INNER_SHARE: Final = 1 / 2
 _MEAN_SHARE: Final = (1 + _INNER_SHARE) / 2
 """Of the rate at the edge: all zones have as many tracks, in even steps from the edge to the inner edge."""
 _SMALL_GB: Final = 8000
+MOST_HEADS: Final = 64
+"""As the core has it."""
 _COUNTED_SECTORS: Final = 1 << 21
 
 _BY: Final = {
@@ -222,7 +224,7 @@ def _geometry(sheet: DataSheet, like: _Known) -> _Section:
     of_surface = like.number("geometry", "capacity_bytes") / like.number("geometry", "heads")
     of_track = like.number("geometry", "outer_track_bytes")
     by_rule = max(1, round(sheet.capacity_bytes / (of_surface * turn_bytes / of_track)))
-    heads = sheet.heads or by_rule
+    heads = sheet.heads or _possible(by_rule, edge)
     outer_bytes = _whole_blocks(turn_bytes * turns_of_track(heads, *degrees.values()))
     section["capacity_bytes"] = (sheet.capacity_bytes, f"{sheet.source}; in the sectors that vendors have agreed on")
     section["rpm"] = (sheet.rpm, sheet.source)
@@ -238,6 +240,15 @@ def _geometry(sheet: DataSheet, like: _Known) -> _Section:
     half = "assumed: half of an outer track, the usual ratio of the radii"
     section["inner_track_bytes"] = (_whole_blocks(outer_bytes * _INNER_SHARE), half)
     return section
+
+
+def _possible(heads: int, edge: Edge) -> int:
+    if heads > MOST_HEADS:
+        raise UsageError(
+            f"at {edge.bytes_per_s / 1e6:.3g} MB/s at the edge its tracks are so short that it needs {heads} heads",
+            hint=f"no drive has more than {MOST_HEADS}: is the capacity too much, or what tells the rate too slow?",
+        )
+    return heads
 
 
 def _mechanics(sheet: DataSheet, like: _Known) -> _Section:

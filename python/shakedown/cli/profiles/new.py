@@ -15,14 +15,18 @@ from shakedown.cli.whole import WHOLE
 from shakedown.errors import UsageError
 from shakedown.report.plain_text import wrap
 from shakedown.result.atomic import replace_file
-from shakedown.target.data_sheet import DataSheet, edge_of, profile_of, rated_bytes
+from shakedown.target.data_sheet import MOST_HEADS, DataSheet, edge_of, profile_of, rated_bytes
 from shakedown.target.modelled import check_profile
 from shakedown.target.overview import overview
 from shakedown.units import NS_PER_S, parse_data_rate, parse_duration_ns, parse_memory_bytes, parse_rated_bytes
 
 _SLOWEST, _FASTEST = 10_000_000, 1_000_000_000
 _FEWEST_RPM, _MOST_RPM = 1000, 30_000
-"""As the core has it."""
+_LEAST_CAPACITY_BYTES, _MOST_CAPACITY_BYTES = 10**9, 200 * 10**12
+_MOST_CACHE_BYTES: Final = 16 << 30
+"""The most are the core's."""
+_SHORTEST_SEEK_MS, _LONGEST_SEEK_MS = 1, 40
+"""Between the fastest of 15,000 turns a minute and those of the time when stepper motors moved the heads."""
 
 
 @Parameter(name="*")
@@ -85,7 +89,7 @@ def new(file: Path, /, *, options: SheetOptions) -> int:
     name = _name(file)
     if file.exists() or file.is_symlink():
         raise UsageError(f"`{file}` is there already", hint="choose another name, or remove it first")
-    capacity_bytes = rated_bytes(parse_rated_bytes(options.capacity))
+    capacity_bytes = _capacity_bytes(options.capacity)
     sheet = DataSheet(
         name=name,
         title=f"{name}, {'drive-managed SMR' if options.shingles_like else 'conventional'}, of its data sheet",
@@ -98,8 +102,8 @@ def new(file: Path, /, *, options: SheetOptions) -> int:
         if options.self_test is None
         else _self_test_s(options.self_test, options.capacity, capacity_bytes),
         self_test_source=_TYPED,
-        cache_bytes=None if options.cache is None else parse_memory_bytes(options.cache),
-        seek_ms=None if options.seek is None else parse_duration_ns(options.seek) / 1e6,
+        cache_bytes=None if options.cache is None else _cache_bytes(options.cache),
+        seek_ms=None if options.seek is None else _seek_ms(options.seek),
         heads=_heads(options.heads),
         like=options.like,
         shingles_like=options.shingles_like,
@@ -117,6 +121,13 @@ def _name(file: Path) -> str:
         raise UsageError(f"`{file}` cannot name a profile", hint=hint)
     refuse_no_folder(file)
     return file.stem
+
+
+def _capacity_bytes(text: str) -> int:
+    told = parse_rated_bytes(text)
+    if not _LEAST_CAPACITY_BYTES <= told <= _MOST_CAPACITY_BYTES:
+        raise UsageError(f"no hard drive of this time holds `{text}`", hint="as it is sold: 8TB")
+    return rated_bytes(told)
 
 
 def _rpm(rpm: float) -> float:
@@ -147,9 +158,24 @@ def _self_test_s(text: str, capacity: str, capacity_bytes: int) -> float:
 
 
 def _heads(heads: int | None) -> int | None:
-    if heads is not None and heads < 1:
-        raise UsageError(f"a drive of {heads} heads is none", hint="two a platter, or leave it out")
+    if heads is not None and not 1 <= heads <= MOST_HEADS:
+        raise UsageError(f"no hard drive has {heads} heads", hint="two a platter, or leave it out")
     return heads
+
+
+def _cache_bytes(text: str) -> int:
+    cache_bytes = parse_memory_bytes(text)
+    if cache_bytes > _MOST_CACHE_BYTES:
+        raise UsageError(f"no hard drive has a buffer of `{text}`", hint="a data sheet says some 64 to 512MiB")
+    return cache_bytes
+
+
+def _seek_ms(text: str) -> float:
+    seek_ms = parse_duration_ns(text) / 1e6
+    if not _SHORTEST_SEEK_MS <= seek_ms <= _LONGEST_SEEK_MS:
+        hint = "a data sheet says some 4 to 16ms, or nothing: then leave it out"
+        raise UsageError(f"no hard drive seeks in `{text}` on average", hint=hint)
+    return seek_ms
 
 
 def _lines(file: Path, text: str, sheet: DataSheet) -> list[str]:

@@ -231,6 +231,16 @@ def test_another_program_is_not_taken_for_fio(fake_fio: MakeFio) -> None:
         locate_fio(fake_fio("say('fio-2.99')").path)
 
 
+def test_fio_is_asked_about_itself_once_and_again_if_it_is_replaced(fake_fio: MakeFio, tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    scene = f"open({str(asked)!r}, 'a').write('?'); say('fio-3.{{}}')"
+    path = fake_fio(scene.format(33)).path
+    assert [locate_fio(path).version for _ in range(3)] == ["3.33"] * 3
+    assert asked.read_text() == "??", "its version and its engines"
+    os.utime(fake_fio(scene.format(34)).path, ns=(0, path.stat().st_mtime_ns + 1))
+    assert locate_fio(path).version == "3.34"
+
+
 def contiguous(samples: list[Sample]) -> bool:
     """Whether each row begins where the one before ended."""
     return all(one.start_ns + one.duration_ns == next_.start_ns for one, next_ in pairwise(samples))

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -30,10 +31,16 @@ class Fio:
 
 
 def locate_fio(program: str | Path = "fio") -> Fio:
-    """Find fio on PATH (or at a path) and ask it about itself. Raises EnvironmentFailure."""
+    """Find fio on PATH (or at a path) and ask it about itself, once a process. Raises EnvironmentFailure."""
     found = shutil.which(program)
     if found is None:
         raise EnvironmentFailure(f"`{program}` is not installed", hint=_INSTALL_HINT)
+    return _asked(found, Path(found).stat().st_mtime_ns)
+
+
+@cache
+def _asked(found: str, _written_ns: int) -> Fio:
+    """What a program says of itself; one that was replaced since is asked again."""
     answer = _ask(found, "--version")
     version = re.search(r"fio-(\d+)\.(\d+)", answer)
     if version is None:

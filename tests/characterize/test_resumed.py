@@ -1,8 +1,10 @@
 """A course that was interrupted, gone on with on the same drive, which has had a rest meanwhile."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shakedown.characterize.bench import ArenaBench
@@ -72,3 +74,20 @@ def test_what_was_interrupted_comes_out_as_if_it_had_not_been(profile: str, at: 
         assert (before is None) == (since is None)
         if before and since and before.writes:
             assert since.writes == pytest.approx(before.writes, rel=0.001)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_logs_outlive_a_loss_of_power_each_at_once_or_all_at_the_end(
+    durable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena = ModelArena("model:wd40efrx", seed=1)
+    bench = ArenaBench(lambda: arena, tmp_path, arena.identity.capacity_bytes, durable=durable)
+    synced: set[int] = set()
+    monkeypatch.setattr("os.fsync", lambda handle: synced.add(os.fstat(handle).st_ino))
+    for name in ("near", "far"):
+        bench.play(name, Trace.reads(np.arange(2) * BLOCK_BYTES))
+    kept = {path.stat().st_ino for path in (*tmp_path.iterdir(), tmp_path)}
+    assert len(kept) == 3
+    assert synced == (kept if durable else set())
+    bench.sync()
+    assert synced == kept

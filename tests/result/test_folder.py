@@ -124,7 +124,7 @@ def test_a_run_that_began_and_ended_after_the_look_is_not_overwritten(
         ended.write(record())
         ended.close()
 
-    monkeypatch.setattr("shakedown.result.folder.sync_folder", other)
+    monkeypatch.setattr("shakedown.result.folder.sync", other)
     with pytest.raises(UsageError, match="is not an empty folder"):
         RunFolder.create(path)
     assert read_run(path).samples.height == 1

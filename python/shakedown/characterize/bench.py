@@ -11,7 +11,7 @@ import polars as pl
 
 from shakedown.errors import UsageError
 from shakedown.fit.trace import FLUSH, Bench, Found, Log, Trace, Uninterrupted
-from shakedown.result.atomic import replace_file
+from shakedown.result.atomic import failed_write, replace_file, sync
 from shakedown.target.arena import Arena
 
 
@@ -22,14 +22,18 @@ class _CutOffError(Exception):
 class ArenaBench:
     """Implements ``Bench``. What the folder holds already is taken from there: that is how a run is resumed."""
 
-    def __init__(self, arena: Callable[[], Arena], folder: Path, capacity_bytes: int) -> None:
-        """``folder`` takes the logs; ``arena`` is asked for when something is not there yet."""
+    def __init__(self, arena: Callable[[], Arena], folder: Path, capacity_bytes: int, *, durable: bool = True) -> None:
+        """``folder`` takes the logs; ``arena`` is asked for when something is not there yet.
+
+        Each log is ``durable`` before the next is played; otherwise all are when ``sync`` has been called.
+        """
         self._arena = arena
         self._folder = folder
         self._number = 0
         self._rest_ns = 0
         self._goes_on = any(folder.glob("*.parquet"))
         self._one_go = False
+        self._durable = durable
         self.capacity_bytes = capacity_bytes
 
     def holds_next(self) -> bool:
@@ -59,7 +63,7 @@ class ArenaBench:
         content = BytesIO()
         metadata = {"ended_ns": str(log.ended_ns), "grain_ns": str(log.grain_ns)}
         log.to_frame().write_parquet(content, metadata=metadata)
-        replace_file(file, content.getvalue())
+        replace_file(file, content.getvalue(), durable=self._durable)
         return log
 
     def idle(self, duration_ns: int) -> None:
@@ -82,6 +86,16 @@ class ArenaBench:
             return course()
         finally:
             self._one_go = False
+
+    def sync(self) -> None:
+        """Have all logs outlive a loss of power. Raises EnvironmentFailure."""
+        if self._durable:
+            return
+        for path in (*self._folder.glob("*.parquet"), self._folder):
+            try:
+                sync(path)
+            except OSError as error:
+                raise failed_write(path, error) from error
 
     def forget_after(self, number: int) -> None:
         """Have all behind the log with this number measured anew."""

@@ -71,15 +71,17 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
         target = before.target if before is not None and before.complete else None
         target = target or arena().identity
         plan = _plan(order, target)
-        bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target))
-        if target.kind == "model" and before is not None and not before.complete:
+        is_model = target.kind == "model"
+        bench = ArenaBench(arena, folder / LOGS_NAME, _capacity_bytes(target), durable=not is_model)
+        if is_model and before is not None and not before.complete:
             # It is as new again: all that was measured comes out the same, in seconds.
             bench.forget_after(0)
-        if target.kind == "model":
+        if is_model:
             facts = find(bench, tell, with_parking=order.with_parking)
         else:
             progress = Progress(plan, tell, bench.holds_next)
             facts = find(bench, progress, with_parking=order.with_parking, hear_log=progress.hear_log)
+        bench.sync()
         Record(order, target, complete=True).keep(folder)
         return _conclude(order, folder, plan, facts, part_model(target.model, target.scale_divisor), tell)
 

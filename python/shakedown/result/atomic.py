@@ -11,9 +11,9 @@ from pathlib import Path
 from shakedown.errors import EnvironmentFailure, UsageError
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames and new names in ``folder`` durable."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make what a file holds, or the names in a folder, outlive a loss of power."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -25,8 +25,11 @@ def unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write ``content`` beside ``path``, make it durable, rename it into place. Raises EnvironmentFailure."""
+def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write ``content`` beside ``path``, make it durable, rename it into place. Raises EnvironmentFailure.
+
+    What is not ``durable`` outlives every kill, but for a loss of power somebody has to ``sync`` it.
+    """
     beside = unfinished(path)
     try:
         # Whatever has that name, a link say, is taken away and not written through.
@@ -34,9 +37,11 @@ def replace_file(path: Path, content: bytes) -> None:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         beside.replace(path)
-        sync_folder(path.parent)
+        if durable:
+            sync(path.parent)
     except OSError as error:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ import polars as pl
 from shakedown.analysis.series import Loads
 from shakedown.errors import UsageError
 from shakedown.result import journal
-from shakedown.result.atomic import failed_write, make_folder, replace_file, sync_folder, unfinished
+from shakedown.result.atomic import failed_write, make_folder, replace_file, sync, unfinished
 from shakedown.result.read import read_regular
 from shakedown.result.run_record import RunRecord, parse_run_record
 from shakedown.result.samples import DIGEST_NAME, SAMPLES_NAME, SPOOL_NAME, SampleWriter, holds_no_sample, read_samples
@@ -87,7 +87,7 @@ class RunFolder:
         made = [folder for folder in (path / RAW_NAME, path, *path.parents) if not folder.exists()]
         try:
             make_folder(path / RAW_NAME)
-            sync_folder(path)
+            sync(path)
         except OSError as error:
             raise failed_write(path, error) from error
         with _claimed(path, f"another run has just begun in `{path}`", "choose another --out") as held:

@@ -15,7 +15,7 @@ from shakedown.device.disk.facts import Situation
 from shakedown.device.disk.machine import Machine, Unread, needed
 from shakedown.device.disk.rules import own_names
 from shakedown.errors import EnvironmentFailure, RefusedError
-from shakedown.result.atomic import failed_write, replace_file, sync_folder
+from shakedown.result.atomic import failed_write, replace_file, sync
 from shakedown.result.version import refuse_newer
 from shakedown.units import SECTOR_BYTES
 
@@ -59,7 +59,7 @@ def save_edges(descriptor: int, situation: Situation, run: Path, machine: Machin
             "smart": _keep_smart(machine, situation, folder),
             "put_back": [_command(situation, region) for region in regions],
         }
-        sync_folder(folder)
+        sync(folder)
         replace_file(folder / RECORD, (json.dumps(record, indent=1, ensure_ascii=True) + "\n").encode())
     except OSError as error:
         raise failed_write(folder, error) from error

@@ -49,10 +49,10 @@ def test_parking_takes_as_long_as_is_said_and_is_told_apart(parks_after_s: float
     least, most = plan.parking_s
     # What it waits for where a drive cleans, that it does so no more, comes first.
     assert least <= 60 + drive.now_ns / 1e9 <= most
-    assert ("within one" in plan.lines()[1]) and plan.lines()[1].endswith("40 minutes at most")
+    assert ("within ten" in plan.lines()[1]) and plan.lines()[1].endswith("65 minutes at most")
     told = _told(plan, ["rotation", PARKING])
-    assert told[0].endswith(", then a minute to 40 minutes for parking)")
-    assert told[1].endswith("(a minute to 40 minutes left)")
+    assert told[0].endswith(", then 20 to 65 minutes for parking)")
+    assert told[1].endswith("(20 to 65 minutes left)")
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ _LAZY_S: Final[dict[str, tuple[float, float]]] = {
     "order of cleaning": (70, 35),
 }
 ONLY_LAZY: Final = "does cleaning wait for silence"
-# Heads parked within one minute show it within six, within five in up to 40; that they are not within ten, in 18.
-_PARKING_S: Final = (60, 2400)
+# That nothing rests within ten minutes shows in 20; heads that are parked within one, in up to 35 with the platters.
+_PARKING_S: Final = (1200, 3900)
 # The drives that were looked into by others have 10 to 40 GB.
 _CACHE_SHARE: Final = 0.01
 _MOST_CACHE_BYTES: Final = 40e9
@@ -147,8 +147,8 @@ class Plan:
         if self.parking_s is None:
             return ""
         return (
-            "; and at the end up to 6 minutes until it is known that heads are parked within one, 18 that they are not "
-            f"within ten, {long(self.parking_s[1])} at most"
+            "; and at the end 20 to 35 minutes until it is known whether heads are parked and platters stopped within "
+            f"ten, {long(self.parking_s[1])} at most"
         )
 
     def document(self) -> dict[str, float]:

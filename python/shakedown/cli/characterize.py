@@ -51,7 +51,7 @@ class CharacterizeOptions:
         bool,
         Parameter(
             show_default=False,
-            help="do not wait for heads to be parked: up to 40 minutes less, but the heads of the twin never park, and "
+            help="do not wait for heads to be parked: 20 to 65 minutes less, but the heads of the twin never park, and "
             "it may show no end of cleaning to protocols that look for it; also with --resume",
         ),
     ] = False

@@ -16,6 +16,8 @@ from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import MOVED, SHARE_OF_PLACE, Facts
 from shakedown.fit.length import MARKS_AT, Length
+from shakedown.fit.parking import Parking
+from shakedown.fit.platters import USUAL_SKEW_DEGREES, USUAL_TURNS
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.turns import times_as_many
@@ -111,20 +113,21 @@ def _geometry(twin: Twin, facts: Facts) -> None:
         else:
             rate = facts.rates[share]
             if math.isinf(rate.high):
-                least = f"at least {rate.low * facts.turn_ms.value / 1e3:.0f}, for the link gives no more"
+                turns = 1.0 if facts.outer else USUAL_TURNS
+                least = f"at least {rate.low * facts.turn_ms.value / 1e3 * turns:.0f}, for the link gives no more"
                 twin.put("geometry", key, value, f"{UNKNOWN}; {least} than {rate.value / 1e6:.2f} MB/s")
                 continue
             shown = f"{rate.low / 1e6:.2f}..{rate.high / 1e6:.2f} MB/s"
             # Without skews a track holds less than comes in a turn.
             by_rate = Estimate(value, value * rate.low / rate.value, value * rate.high / rate.value)
             told = f"{_bytes_between(by_rate, beyond)}, as {shown}"
-            twin.put("geometry", key, value, told if facts.outer else f"{UNKNOWN}; {shown}, skews left out")
+            twin.put("geometry", key, value, told if facts.outer else f"{UNKNOWN}; {shown} with usual skews")
     zones = max(min(_ZONES, facts.capacity_bytes // ((heads or 4) * outer)), 1)
     twin.put("geometry", "zones", zones, f"{UNKNOWN}; rates fall evenly")
     found = (facts.outer.track_skew, facts.outer.cylinder_skew) if facts.outer else (None, None)
     for key, skew in zip(_SKEWS, found, strict=True):
         if skew is None:
-            twin.put("geometry", key, 40.0, f"{UNKNOWN}; usual")
+            twin.put("geometry", key, USUAL_SKEW_DEGREES, f"{UNKNOWN}; usual")
             continue
         degrees = Estimate(skew.value * 360, skew.low * 360, skew.high * 360)
         if heads is None and key == "cylinder_skew_degrees":
@@ -166,20 +169,26 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     hidden = skews[0] - settle_ms - _HAIR_MS
     switch_by = "the skew hides no more" if hidden < single else "as the next cylinder"
     twin.put("mechanics", "head_switch_ms", round(max(min(hidden, single), 0.0), 3), f"{UNKNOWN}; {switch_by}")
-    parking = facts.parking
-    if parking is None:
-        twin.put("mechanics", "park_after_s", 0, f"{UNKNOWN}; not looked for")
-        twin.put("mechanics", "unpark_ms", 0, f"{UNKNOWN}; not looked for")
-    elif not parking.told:
-        why = f"{UNKNOWN}; the drive never came to rest, or reads after a rest were late by this and that"
-        twin.put("mechanics", "park_after_s", 0, why)
-        twin.put("mechanics", "unpark_ms", 0, why)
-    elif parking.after_s is None or parking.unpark_ms is None:
-        twin.put("mechanics", "park_after_s", 0, f"measured: not within ten minutes {BY}")
-        twin.put("mechanics", "unpark_ms", 0, f"measured: never seen {BY}")
-    else:
-        _measured(twin, "mechanics", "park_after_s", parking.after_s, 1)
-        _measured(twin, "mechanics", "unpark_ms", parking.unpark_ms, 1)
+    _resting(twin, facts.parking)
+
+
+def _resting(twin: Twin, parking: Parking | None) -> None:
+    """What rests while nobody asks."""
+    for rest, after, back, unit_ms in (
+        (parking and parking.heads, "park_after_s", "unpark_ms", 1),
+        (parking and parking.platters, "spin_down_after_s", "spin_up_s", 1000),
+    ):
+        if rest:
+            _measured(twin, "mechanics", after, rest.after_s, 1)
+            _measured(twin, "mechanics", back, rest.back_ms.scaled(1 / unit_ms), 1 if unit_ms == 1 else 3)
+            continue
+        why = f"measured: not within ten minutes {BY}"
+        if parking is None:
+            why = f"{UNKNOWN}; not looked for"
+        elif not parking.told:
+            why = f"{UNKNOWN}; the drive never came to rest, or reads after a rest were late by this and that"
+        twin.put("mechanics", after, 0, why)
+        twin.put("mechanics", back, 0, why)
 
 
 _SKEWS: Final = ("track_skew_degrees", "cylinder_skew_degrees")

@@ -26,6 +26,10 @@ class Estimate:
         """Its share of another."""
         return Estimate(self.value / whole.value, self.low / whole.high, self.high / whole.low)
 
+    def scaled(self, by: float) -> Estimate:
+        """In another unit."""
+        return Estimate(self.value * by, self.low * by, self.high * by)
+
     def less(self, other: Estimate) -> Estimate:
         """What is left of it without another."""
         return Estimate(self.value - other.value, self.low - other.high, self.high - other.low)

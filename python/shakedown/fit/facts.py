@@ -151,8 +151,9 @@ class Facts:
         return float(np.interp(offset / self.capacity_bytes, platters.SHARES, [rate.value for rate in self.rates]))
 
     def track_bytes(self, share: float) -> float:
-        """Bytes of a track at a share of the capacity, by the rates."""
-        outer = self.outer.track_bytes.value if self.outer else self.rates[0].value * self.turn_ms.value / 1e3
+        """Bytes of a track at a share of the capacity, by the rates; of skews that nobody saw they are as usual."""
+        turns_ms = self.turn_ms.value * platters.USUAL_TURNS
+        outer = self.outer.track_bytes.value if self.outer else self.rates[0].value * turns_ms / 1e3
         return outer * self.rate(share * self.capacity_bytes) / self.rates[0].value
 
 
@@ -204,9 +205,8 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     if with_parking:
         tell("parking of the heads")
         slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
-        cache = facts.cache
-        rest = cache.rest_ms if cache else None
-        cleans_after_ms = None if cache is None else rest.high if rest else _UNKNOWN_REST_MS
+        rest = facts.cache.rest_ms if facts.cache else None
+        cleans_after_ms = None if facts.cache is None else rest.high if rest else _UNKNOWN_REST_MS
         facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
     return facts
 

@@ -1,4 +1,4 @@
-"""Heads that are put away while nobody asks."""
+"""Heads that are put away while nobody asks, and platters that stand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
 
-_FIRST_MS: Final = 2_000.0
 _LONGEST_MS: Final = 600_000.0
+# Doubled again and again that is the longest.
+_FIRST_MS: Final = _LONGEST_MS / 256
+# No arm comes back so late: the platters stood.
+_STOOD_MS: Final = 2_000.0
+# Platters come up to speed a little sooner or later each time.
+_SPIN_UP_SPREAD: Final = 0.2
 _CLOSE: Final = 1.1
 # How long cleaning is waited for before anybody looks, and how long in all.
 _SETTLE_S: Final = 60
@@ -19,24 +24,32 @@ _LONGEST_SETTLE_S: Final = 3600
 # Beyond the silence after which the drive cleans.
 _MEANWHILE: Final = (1.1, 1.2, 1.35, 1.5)
 # Reads that meet parked heads differ by the angle at which they come, and by the link.
-_ALIKE_TURNS: Final = 1.2
+_ALIKE: Final = 1.2
+
+
+@dataclass(frozen=True)
+class Rest:
+    """After how many seconds of rest a read is late, and how long what was put away takes to come back, in ms."""
+
+    after_s: Estimate
+    back_ms: Estimate
 
 
 @dataclass(frozen=True)
 class Parking:
-    """After how many seconds of rest the heads are parked (None: not within ten minutes), and ms to bring them back."""
+    """What rests while nobody asks: the heads, and the platters; None: they do not within ten minutes."""
 
-    after_s: Estimate | None
-    unpark_ms: Estimate | None
+    heads: Rest | None
+    platters: Rest | None = None
     told: bool = True
     """False: what made reads late may have been something else, such as cleaning."""
 
 
-UNTOLD: Final = Parking(None, None, told=False)
+UNTOLD: Final = Parking(None, told=False)
 
 
 def measure(bench: Bench, slow_ms: float, turn_ms: float, cleans_after_ms: float | None) -> Parking:
-    """Read after longer and longer rests; a read that no seek explains met parked heads.
+    """Read after longer and longer rests; a read that no seek explains met parked heads, or platters that stood.
 
     ``cleans_after_ms``: the silence after which the drive cleans, if it does: then heads that work are waited for, too.
     """
@@ -44,28 +57,63 @@ def measure(bench: Bench, slow_ms: float, turn_ms: float, cleans_after_ms: float
     looks.late_by("parking-wake", 0.0)
     if cleans_after_ms is not None and not _comes_to_rest(bench, looks, cleans_after_ms, turn_ms):
         return UNTOLD
-    low, high, late, rest_ms = 0.0, np.inf, [], _FIRST_MS
-    while rest_ms <= _LONGEST_MS and high > _CLOSE * low:
+    late = _late_after(looks, 0.0)
+    if late is None:
+        return Parking(None)
+    first = late.rest(turn_ms)
+    has_stood = first.back_ms.value >= _STOOD_MS
+    if not _are_alike(late.latencies_ms, _SPIN_UP_SPREAD * first.back_ms.value if has_stood else turn_ms):
+        return UNTOLD
+    if has_stood:
+        return Parking(None, first)
+    looks.slow_ms += first.back_ms.value + _STOOD_MS / 2
+    stood = _late_after(looks, late.high_ms)
+    return Parking(first, stood.rest(turn_ms) if stood else None)
+
+
+@dataclass(frozen=True)
+class _Late:
+    """A rest after which no read was late, one after which they were, and what those took."""
+
+    low_ms: float
+    high_ms: float
+    latencies_ms: list[float]
+
+    def rest(self, turn_ms: float) -> Rest:
+        # At which angle each came is chance.
+        mean = float(np.mean(self.latencies_ms))
+        spread = turn_ms if mean < _STOOD_MS else _SPIN_UP_SPREAD * mean
+        after_s = Estimate((self.low_ms + self.high_ms) / 2e3, self.low_ms / 1e3, self.high_ms / 1e3)
+        return Rest(after_s, Estimate.around(mean - turn_ms / 2, spread / len(self.latencies_ms) ** 0.5 / 2))
+
+
+def _late_after(looks: _Looks, least_ms: float) -> _Late | None:
+    """From which rest on reads are late: longer than ``least_ms``, and up to ten minutes."""
+    low, high, late = least_ms, np.inf, []
+    while low < _LONGEST_MS:
+        rest_ms = min(max(2 * low, _FIRST_MS), _LONGEST_MS) if np.isinf(high) else (low + high) / 2
         latency = looks.late_by("parking", rest_ms)
         if latency is not None:
             high = rest_ms
             late.append(latency)
         else:
             low = rest_ms
-        rest_ms = 2 * rest_ms if np.isinf(high) else (low + high) / 2
-    if not late:
-        return Parking(None, None)
-    if not _are_alike(late, turn_ms):
-        return UNTOLD
-    unpark = Estimate.around(float(np.mean(late)) - turn_ms / 2, turn_ms / len(late) ** 0.5 / 2)
-    return Parking(Estimate((low + high) / 2e3, low / 1e3, high / 1e3), unpark)
+        if high <= _CLOSE * low:
+            # What was looked at first may still have been at work, as memory that is emptied keeps the arm busy.
+            again = looks.late_by("parking", low)
+            if again is None:
+                # After the longer ones of these rests platters may have stood besides.
+                return _Late(low, high, [each for each in late if each < _STOOD_MS] or late)
+            low, high = least_ms, low
+            late.append(again)
+    return None
 
 
 class _Looks:
     """Reads at random places, each after a rest."""
 
     def __init__(self, bench: Bench, slow_ms: float) -> None:
-        self._bench, self._slow_ms = bench, slow_ms
+        self._bench, self.slow_ms = bench, slow_ms
         self._draw = np.random.default_rng(6)
 
     def late_by(self, name: str, rest_ms: float) -> float | None:
@@ -75,7 +123,7 @@ class _Looks:
         blocks = self._bench.capacity_bytes // BLOCK_BYTES
         log = self._bench.play(name, Trace.reads(self._draw.integers(0, blocks, 2) * BLOCK_BYTES))
         latency = float(log.latency_ms[0])
-        return latency if latency > self._slow_ms else None
+        return latency if latency > self.slow_ms else None
 
 
 def _comes_to_rest(bench: Bench, looks: _Looks, cleans_after_ms: float, turn_ms: float) -> bool:
@@ -100,5 +148,5 @@ def _comes_to_rest(bench: Bench, looks: _Looks, cleans_after_ms: float, turn_ms:
     return False
 
 
-def _are_alike(latencies: list[float], turn_ms: float) -> bool:
-    return max(latencies) - min(latencies) <= _ALIKE_TURNS * turn_ms
+def _are_alike(latencies: list[float], spread_ms: float) -> bool:
+    return max(latencies) - min(latencies) <= _ALIKE * spread_ms

@@ -17,6 +17,9 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.tracks import Tracks
 
+USUAL_SKEW_DEGREES: Final = 40.0
+USUAL_TURNS: Final = 1 + USUAL_SKEW_DEGREES / 360
+"""What a track takes where it is one of many in a row, if no skew was seen."""
 SHARES: Final = tuple(float(share) for share in np.linspace(0, 1, 9))
 _OUTER_TRACKS: Final = 48
 _FEW_TRACKS: Final = 8

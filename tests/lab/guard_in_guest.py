@@ -6,6 +6,7 @@ Prints one JSON line a stack: exit status, words, the plan, and whether any byte
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import io
 import json
@@ -21,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shakedown.cli import main
+from shakedown.tools.fio.locate import locate_fio
 
 A, B = "/dev/sda", "/dev/sdb"
 MIB = 1 << 20
@@ -270,8 +272,11 @@ PARTS: dict[str, Callable[[], None]] = {
     each.__name__: each for each in (members, mappings, file_systems, in_use, consent, allowed, reading)
 }
 if __name__ == "__main__":
-    # Imports all that a run needs: once, before the first fork, and not in every child.
+    # Imports all that a run needs, and asks fio: once, before the first fork, and not in every child.
     with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
         main(["run", "./short.toml", "/dev/none"])
+    locate_fio()
+    # What is never looked at again is never copied.
+    gc.freeze()
     for part in sys.argv[1:] or PARTS:
         PARTS[part]()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import json
 import os
+import py_compile
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,6 +36,8 @@ _UNUSED: Final = (
     "usr/share/man",
     "var",
 )
+# Bytecode of ours is bytecode of the guest's Python if both are of one version.
+PYTHON: Final = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _PROGRAM_FOLDERS: Final = ("bin", "sbin", "usr/bin", "usr/sbin")
 _FOLDERS: Final = (
     "dev",
@@ -98,6 +103,12 @@ def build_image(say: Say, *, renew: bool = False) -> Image:
         return _publish(root, packages)
 
 
+def compile_python(root: Path, folder: str) -> None:
+    """Compile the modules in a folder of a guest's root, once: a guest forgets what it has compiled."""
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    compileall.compile_dir(root / folder, quiet=2, stripdir=str(root), prependdir="/", invalidation_mode=mode)
+
+
 def _recipe() -> str:
     """What stands for everything of ours that shapes an image."""
     parts = [lab_path("guest/packages").read_bytes(), lab_path("guest/init").read_bytes()]
@@ -122,7 +133,7 @@ def _publish(root: Path, packages: list[str]) -> Image:
 
 
 def _furnish(root: Path) -> None:
-    """Remove what no guest uses, and lay what packages leave to their installation."""
+    """Remove what no guest uses, and do what packages leave to their installation."""
     for name in _UNUSED:
         shutil.rmtree(root / name, ignore_errors=True)
     for name in _FOLDERS:
@@ -133,6 +144,7 @@ def _furnish(root: Path) -> None:
     (root / "etc" / "mtab").symlink_to("/proc/mounts")
     (root / "var" / "run").symlink_to("/run")
     _link(root, "bin/sh", "bash")
+    compile_python(root, f"usr/lib/{PYTHON}")
     for applet in run([root / "bin" / "busybox", "--list-full"], cwd=root).split():
         _link(root, applet, "/bin/busybox")
 

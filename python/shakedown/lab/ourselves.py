@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import compileall
 import hashlib
 import importlib.metadata
-import py_compile
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +13,10 @@ import shakedown
 from shakedown.errors import EnvironmentFailure
 from shakedown.lab import cache
 from shakedown.lab.erofs import write_erofs
-from shakedown.lab.image import Image
+from shakedown.lab.image import PYTHON, Image, compile_python
 from shakedown.lab.program import Say
 
-_PLACE: Final = f"usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages"
+_PLACE: Final = f"usr/local/lib/{PYTHON}/dist-packages"
 _START: Final = "#!/usr/bin/python3\nfrom shakedown.cli import main\n\nmain()\n"
 _NOT_FOR_GUESTS: Final = ("__pycache__", "tests", "test", "include")
 
@@ -29,10 +26,9 @@ def pack_ourselves(image: Image, say: Say) -> Path:
 
     Raises EnvironmentFailure if the guest's Python is of another version than ours: compiled libraries would not load.
     """
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if not any(package.startswith(f"python{version}=") for package in image.packages):
+    if not any(package.startswith(f"{PYTHON}=") for package in image.packages):
         raise EnvironmentFailure(
-            f"the guest's Python is not {version}, so Shakedown cannot run in it",
+            f"the guest has no {PYTHON}, so Shakedown cannot run in it",
             hint="run Shakedown with the Python of the distribution",
         )
     package = Path(shakedown.__file__).parent
@@ -50,6 +46,7 @@ def pack_ourselves(image: Image, say: Say) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
         _copy(package, libraries, root / _PLACE)
+        compile_python(root, _PLACE)
         start = root / "usr" / "local" / "bin" / "shakedown"
         start.parent.mkdir()
         start.write_text(_START)
@@ -97,6 +94,3 @@ def _copy(package: Path, libraries: list[importlib.metadata.Distribution], place
                 (place / file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, place / file)
     shutil.copytree(package, place / "shakedown", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    # Compiled here, once: a guest forgets what it has compiled.
-    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    compileall.compile_dir(place, quiet=2, stripdir=str(place), prependdir=f"/{_PLACE}", invalidation_mode=mode)

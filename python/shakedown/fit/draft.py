@@ -16,17 +16,16 @@ from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import MOVED, SHARE_OF_PLACE, Facts
 from shakedown.fit.length import MARKS_AT, Length
-from shakedown.fit.parking import Parking
+from shakedown.fit.parking import put_parking
 from shakedown.fit.platters import USUAL_SKEW_DEGREES, USUAL_TURNS
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.turns import times_as_many
-from shakedown.fit.twin import BY, UNKNOWN, Twin
+from shakedown.fit.twin import BY, UNKNOWN, Twin, span
 from shakedown.fit.whereabouts import Moved
 
 _SETTLE_MS: Final = 0.2
 _OTHER_WAY: Final = 4
-_WHOLE: Final = 1e-6
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
@@ -63,7 +62,7 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
     twin.put("queue", "order", "sptf" if sptf else "fifo", f"measured: {shown} {BY}" if sptf else in_order)
     twin.put("queue", "starvation_ms", 1000, f"{UNKNOWN}; usual")
     for key, found in (("rate_mb_s", facts.link.rate_mb_s), ("overhead_us", facts.link.overhead_us)):
-        shown = _span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
+        shown = span(found, 1) if facts.link.seen else f"{UNKNOWN}; memory answers nothing"
         twin.put("interface", key, round(found.value, 1), shown)
     # With several commands under way at a time large requests would not be as late.
     command_bytes = facts.link.command_bytes
@@ -72,7 +71,7 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
             # Each of them visits the log, where it leaves more of a trace than in what memory answers.
             command_bytes = Estimate.around(facts.cache.layout.command_bytes, 0.0)
         twin.put("interface", "bridge_us", 0, f"{UNKNOWN}; counts as overhead")
-        _measured(twin, "interface", "max_transfer_bytes", command_bytes, 0)
+        twin.put_measured("interface", "max_transfer_bytes", command_bytes, 0)
         twin.put("interface", "bridge_queue", 1, f"measured: large requests take as long as their commands {BY}")
     _translation(twin, facts)
     return twin
@@ -95,7 +94,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
     twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {BY}")
     turn = facts.turn_ms
     rpm = Estimate(6e4 / turn.value, 6e4 / turn.high, 6e4 / turn.low)
-    _measured(twin, "geometry", "rpm", rpm, 4)
+    twin.put_measured("geometry", "rpm", rpm, 4)
     twin.put(
         "geometry",
         "heads",
@@ -133,7 +132,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
         if heads is None and key == "cylinder_skew_degrees":
             twin.put("geometry", key, round(degrees.value, 2), f"{UNKNOWN}; one skew as the other")
         else:
-            _measured(twin, "geometry", key, degrees, 2)
+            twin.put_measured("geometry", key, degrees, 2)
 
 
 def _bytes_between(size: Estimate, beyond: float) -> str:
@@ -164,31 +163,12 @@ def _mechanics(twin: Twin, facts: Facts) -> None:
     worst_ms = max(one.half for one in seeks.values())
     shown = f"measured: each to {worst_ms:.2f} ms {BY}; the ends continued"
     twin.put("mechanics", "seek_table", table, f"{UNKNOWN}; usual" if seeks is USUAL else shown)
-    settle_by = _span(settling.write_ms, 3) if settling else f"{UNKNOWN}; usual"
+    settle_by = span(settling.write_ms, 3) if settling else f"{UNKNOWN}; usual"
     twin.put("mechanics", "write_settle_ms", settle_ms, settle_by)
     hidden = skews[0] - settle_ms - _HAIR_MS
     switch_by = "the skew hides no more" if hidden < single else "as the next cylinder"
     twin.put("mechanics", "head_switch_ms", round(max(min(hidden, single), 0.0), 3), f"{UNKNOWN}; {switch_by}")
-    _resting(twin, facts.parking)
-
-
-def _resting(twin: Twin, parking: Parking | None) -> None:
-    """What rests while nobody asks."""
-    for rest, after, back, unit_ms in (
-        (parking and parking.heads, "park_after_s", "unpark_ms", 1),
-        (parking and parking.platters, "spin_down_after_s", "spin_up_s", 1000),
-    ):
-        if rest:
-            _measured(twin, "mechanics", after, rest.after_s, 1)
-            _measured(twin, "mechanics", back, rest.back_ms.scaled(1 / unit_ms), 1 if unit_ms == 1 else 3)
-            continue
-        why = f"measured: not within ten minutes {BY}"
-        if parking is None:
-            why = f"{UNKNOWN}; not looked for"
-        elif not parking.told:
-            why = f"{UNKNOWN}; the drive never came to rest, or reads after a rest were late by this and that"
-        twin.put("mechanics", after, 0, why)
-        twin.put("mechanics", back, 0, why)
+    put_parking(twin, facts.parking)
 
 
 _SKEWS: Final = ("track_skew_degrees", "cylinder_skew_degrees")
@@ -214,14 +194,14 @@ def _dram(twin: Twin, facts: Facts) -> None:
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
         size = min(_blocks(destaged.value), max(_blocks(taken), track))
-        twin.put("dram", "destage_bytes", size, _span(destaged, 0))
+        twin.put("dram", "destage_bytes", size, span(destaged, 0))
     elif seen := facts.cache.destage_seen if facts.cache else None:
         size = min(_blocks(seen.value), max(_blocks(taken), track))
         twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; so many, or as many packets as one visit may have")
     else:
         twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
-    _measured(twin, "dram", "read_ahead_bytes", facts.read_ahead, 0)
+    twin.put_measured("dram", "read_ahead_bytes", facts.read_ahead, 0)
     kept = f"measured: {facts.read_segments} {BY}" if facts.link.keeps_reads else f"{UNKNOWN}; nothing that is read"
     twin.put("dram", "read_segments", facts.read_segments, kept)
 
@@ -339,13 +319,13 @@ def _cache(twin: Twin, cache: Cache) -> None:
     else:
         _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
-        _measured(twin, section, "flash_read_us", cache.flash.read_us, 1)
-        _measured(twin, section, "flash_write_us", cache.flash.write_us, 1)
-        _measured(twin, section, "flash_rate_mb_s", cache.flash.rate_mb_s, 1)
+        twin.put_measured(section, "flash_read_us", cache.flash.read_us, 1)
+        twin.put_measured(section, "flash_write_us", cache.flash.write_us, 1)
+        twin.put_measured(section, "flash_rate_mb_s", cache.flash.rate_mb_s, 1)
     else:
         _tracks(twin, "packet_tracks", cache.layout.packet_tracks, cache.layout.track_bytes)
-        _measured(twin, section, "packet_turns", cost.packet_turns, 4)
-        _measured(twin, section, "append_turns", cost.append_turns, 4)
+        twin.put_measured(section, "packet_turns", cost.packet_turns, 4)
+        twin.put_measured(section, "append_turns", cost.append_turns, 4)
         for key in ("packet_turns", "append_turns") if cost.one_packet_each else ():
             twin.doubt(section, key, "each visit may have brought one packet, which cost so much with it")
         twin.put(section, "follow_turns", 0.0, f"{UNKNOWN}; none")
@@ -389,7 +369,7 @@ def _limits(twin: Twin, cache: Cache) -> None:
 
 def put_follow(twin: Twin, found: Estimate) -> None:
     """What visits take longer that follow each other directly."""
-    _measured(twin, "translation.cache", "follow_turns", found, 3)
+    twin.put_measured("translation.cache", "follow_turns", found, 3)
 
 
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
@@ -404,18 +384,18 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     if cache.by_pressure:
         twin.put(section, "driven", "pressure", f"measured: it cleans while the host reads on {BY}")
     elif cache.rest_ms is not None:
-        _measured(twin, section, "idle_ms", cache.rest_ms, 0)
+        twin.put_measured(section, "idle_ms", cache.rest_ms, 0)
     else:
         twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
     if cache.lazy:
         for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
             found = mark(cache, key, twin.number(section, "bands_per_pass"))
             if found:
-                _measured(twin, section, key, found, 4)
+                twin.put_measured(section, key, found, 4)
             else:
                 twin.put(section, key, value, UNKNOWN)
     if cache.collect_turns:
-        _measured(twin, section, "collect_turns", cache.collect_turns, 3)
+        twin.put_measured(section, "collect_turns", cache.collect_turns, 3)
     elif cache.place != "flash":
         twin.put(section, "collect_turns", 0.2, f"{UNKNOWN}; a part of a turn, and few pieces to a band")
     twin.put(section, "merge_bytes", _MERGE_BYTES, f"{UNKNOWN}; usual")
@@ -503,7 +483,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
     if math.isinf(found.bands.high):
         _at_least(twin, section, "bands_per_pass", found.bands, "one pass cleaned all that was to be")
         return
-    _measured(twin, section, "bands_per_pass", found.bands, 0)
+    twin.put_measured(section, "bands_per_pass", found.bands, 0)
     if found.ration:
         twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {BY}")
         twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
@@ -528,7 +508,7 @@ def _turns(twin: Twin, cache: Cache, bands: Estimate) -> None:
     # Where one pass makes room enough, how many visits there are to the next does not show.
     twin.put(section, "ration_appends", 1, f"{UNKNOWN}; in turns")
     twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
-    _measured(twin, section, "ration_bands", Estimate(value, more.low * bands.low, more.high * bands.high), 0)
+    twin.put_measured(section, "ration_bands", Estimate(value, more.low * bands.low, more.high * bands.high), 0)
 
 
 def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:
@@ -570,34 +550,22 @@ def _streams(twin: Twin, cache: Cache) -> None:
     tracked = streams.tracked
     twin.put(section, "tracked", round(tracked.value), f"measured: {tracked.low:.0f}..{tracked.high:.0f} {BY}")
     for key, found in (("min_request_bytes", streams.min_request_bytes), ("min_run_bytes", streams.min_run_bytes)):
-        twin.put(section, key, round(found.value), _span(found, 0))
-
-
-def _measured(twin: Twin, section: str, key: str, found: Estimate, digits: int) -> None:
-    value = round(found.value, digits) if digits else round(found.value)
-    twin.put(section, key, value, _span(found, digits))
+        twin.put(section, key, round(found.value), span(found, 0))
 
 
 def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
     """A share of a track that comes to whole blocks; the drive rounds up."""
     blocks = round(found.value * track_bytes / BLOCK_BYTES)
     value = round((blocks - 0.5) * BLOCK_BYTES / track_bytes, 4) if blocks > 1 else 0.0
-    twin.put("translation.cache", key, value, _span(found, 4))
+    twin.put("translation.cache", key, value, span(found, 4))
 
 
 def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
-    twin.put(section, key, value, _span(found, 0) if found else f"{UNKNOWN}; usual")
+    twin.put(section, key, value, span(found, 0) if found else f"{UNKNOWN}; usual")
 
 
 def _at_least(twin: Twin, section: str, key: str, found: Estimate, why: str) -> None:
     twin.put(section, key, round(found.value), f"{UNKNOWN}; at least {found.low:.0f}, for {why}")
-
-
-def _span(found: Estimate, digits: int) -> str:
-    grain = 10.0**-digits
-    # Outwards; what is whole but for rounding stays.
-    low, high = math.floor(found.low / grain + _WHOLE) * grain, math.ceil(found.high / grain - _WHOLE) * grain
-    return f"measured: {low:.{digits}f}..{high:.{digits}f} {BY}"
 
 
 def _blocks(size: float) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.twin import BY, UNKNOWN, Twin
 
 _LONGEST_MS: Final = 600_000.0
 # Doubled again and again that is the longest.
@@ -69,6 +70,25 @@ def measure(bench: Bench, slow_ms: float, turn_ms: float, cleans_after_ms: float
     looks.slow_ms += first.back_ms.value + _STOOD_MS / 2
     stood = _late_after(looks, late.high_ms)
     return Parking(first, stood.rest(turn_ms) if stood else None)
+
+
+def put_parking(twin: Twin, parking: Parking | None) -> None:
+    """Into the twin: what rests while nobody asks, if it was looked for."""
+    for rest, after, back, unit_ms in (
+        (parking and parking.heads, "park_after_s", "unpark_ms", 1),
+        (parking and parking.platters, "spin_down_after_s", "spin_up_s", 1000),
+    ):
+        if rest:
+            twin.put_measured("mechanics", after, rest.after_s, 1)
+            twin.put_measured("mechanics", back, rest.back_ms.scaled(1 / unit_ms), 1 if unit_ms == 1 else 3)
+            continue
+        why = f"measured: not within ten minutes {BY}"
+        if parking is None:
+            why = f"{UNKNOWN}; not looked for"
+        elif not parking.told:
+            why = f"{UNKNOWN}; the drive never came to rest, or reads after a rest were late by this and that"
+        twin.put("mechanics", after, 0, why)
+        twin.put("mechanics", back, 0, why)
 
 
 @dataclass(frozen=True)

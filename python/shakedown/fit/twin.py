@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
+from shakedown.fit.estimate import Estimate
+
 UNKNOWN: Final = "assumed: not identified"
 BY: Final = "by characterize"
+_WHOLE: Final = 1e-6
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -25,6 +29,10 @@ class Twin:
     def put(self, section: str, key: str, value: Plain, origin: str) -> None:
         """Set a value."""
         self.sections.setdefault(section, {})[key] = (value, origin)
+
+    def put_measured(self, section: str, key: str, found: Estimate, digits: int) -> None:
+        """Set what was measured, to so many digits."""
+        self.put(section, key, round(found.value, digits) if digits else round(found.value), span(found, digits))
 
     def value(self, section: str, key: str) -> Plain:
         """A value."""
@@ -74,3 +82,11 @@ class Twin:
         """Full keys of what could not be found."""
         keys = ((section, key) for section, values in self.sections.items() for key in values)
         return [f"{section}.{key}" for section, key in keys if self.is_unknown(section, key)]
+
+
+def span(found: Estimate, digits: int) -> str:
+    """The origin of what was measured: its interval."""
+    grain = 10.0**-digits
+    # Outwards; what is whole but for rounding stays.
+    low, high = math.floor(found.low / grain + _WHOLE) * grain, math.ceil(found.high / grain - _WHOLE) * grain
+    return f"measured: {low:.{digits}f}..{high:.{digits}f} {BY}"

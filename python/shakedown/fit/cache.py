@@ -105,6 +105,11 @@ class Cache:
         return abs(self.forced.ms.value / self.journal.ms - 1) < fill.JOURNAL_VARIES
 
     @property
+    def pass_ms(self) -> float:
+        """What a forced pass takes that has next to nothing to clean; 0: not known."""
+        return self.length.stall_ms if self.length else 0.0
+
+    @property
     def moves_bands(self) -> bool:
         """Whether what is cleaned comes to another place."""
         return self.static_share is not None and self.static_share < _STATIC

@@ -559,7 +559,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         first, region = int(cache.bands[0.5].border + forced.FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
-    cache.fill_order = fill.Order(first, region, settle_ns, rewritten=cache.streams is not None)
+    cache.fill_order = fill.Order(first, region, settle_ns, cache.pass_ms, rewritten=cache.streams is not None)
     kinds = ("single", "small") if single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")

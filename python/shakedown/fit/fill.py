@@ -40,6 +40,9 @@ _JOURNAL_WIDTH: Final = 0.1
 # What differs from the journal by less may be one.
 JOURNAL_VARIES: Final = 0.05
 _FAR_LONGER: Final = 10.0
+# Of a pass with one piece in each band, which has least to do: memory may have had room for a part of it.
+_LEAST_OF_PASS: Final = 0.4
+_FEWEST_GAPS: Final = 2
 _WAIT_FACTOR: Final = 4.0
 _MUCH_SOONER: Final = 0.5
 _LEADS_UP: Final = 1.5
@@ -62,6 +65,8 @@ class Order:
     region_bytes: int
     settle_ns: int
     """How long the drive needs for what rewriting leaves behind: a band or two at either end."""
+    pass_ms: float
+    """What a forced pass takes that has next to nothing to clean; 0: not known."""
     rewritten: bool
     """Whether rewriting passes by the cache, and so empties it."""
 
@@ -82,6 +87,8 @@ class Fill:
     """How many writes there are from one forced pass to the next."""
     surely: int | None = None
     """Until one waited longer than while there was room: a host that is late lets memory begin a visit out of turn."""
+    ms: float = 0.0
+    """What all of them took that did not stall."""
 
 
 def fill(
@@ -113,7 +120,7 @@ def _filled(
     begins: Callable[[int], None],
 ) -> Fill:
     """``begins`` hears up to which write the next trace goes."""
-    first = order.first
+    first, least_ms = order.first, _LEAST_OF_PASS * order.pass_ms
     cycles: list[Floats] = []
     limits: Limits | None = None
     done, stalls = 0, np.zeros(0, int)
@@ -128,19 +135,23 @@ def _filled(
         log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
         cycle = log.cycle_ms.reshape(-1, group).sum(axis=1)
         cycles.append(cycle)
-        limits = limits or Limits.of(cycle, known or journal(log), gathered=not flush_every)
+        known = known or journal(log)
+        limits = limits or Limits.of(cycle, known, gathered=not flush_every, least_ms=least_ms)
         done += chunk
-        stalls = stalls_in(np.concatenate(cycles), limits)
+        so_far = np.concatenate(cycles)
+        stalls = stalls_in(so_far, limits)
+        if not len(stalls):
+            limits = limits.later(Limits.of(so_far, known, gathered=not flush_every, least_ms=least_ms))
     _tidy(bench, name, order, plan.end(done))
     all_cycles = np.concatenate(cycles)
     before = all_cycles[: stalls[0] if len(stalls) else done]
-    pace = None if flush_every else pace_of(before)
+    pace, taken_ms = None if flush_every else pace_of(before), float(before.sum())
     if not len(stalls):
-        return Fill(None, written=done, pace=pace)
+        return Fill(None, written=done, pace=pace, ms=taken_ms)
     ebb = None if flush_every else ebb_ms(before)
     longer = stalls[all_cycles[stalls] > limits.stall_ms] if limits else stalls
     surely = int(longer[0] if len(longer) else stalls[0]) * group
-    return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls), surely)
+    return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls), surely, taken_ms)
 
 
 def _tidy(bench: Bench, name: str, order: Order, written_bytes: int) -> None:
@@ -179,9 +190,11 @@ class Limits:
     """How many writes there are about from one journal to the next."""
     gathered: bool = True
     """Whether memory gathers writes for visits; else each is a visit of its own."""
+    least_ms: float = 0.0
+    """What is shorter cleans no band, whatever it is."""
 
     @staticmethod
-    def of(cycle_ms: Floats, known: Journal, *, gathered: bool = False) -> Limits:
+    def of(cycle_ms: Floats, known: Journal, *, gathered: bool = False, least_ms: float = 0.0) -> Limits:
         """From the first cycles of a fill: visits to the log are many among them, late answers of a host are few.
 
         Where memory gathers writes, a visit may take as long as the journal.
@@ -194,12 +207,12 @@ class Limits:
             is_calm[:] = True
         calm = np.sort(early[is_calm[1:_CALM_WRITES]])
         if len(calm) <= _HOST_LATE:
-            return Limits(float(early.max()), journal_ms, gathered=gathered)
+            return Limits(float(early.max()), journal_ms, gathered=gathered, least_ms=least_ms)
         waits = even_waits(np.where(is_calm, cycle_ms, 0.0), _FAR_LONGER * float(np.median(early)))
         if waits is not None and waits[-1] >= _CALM_WRITES:
             # So few come early that a late answer of the host cannot be told from one of them.
             apart = float(np.mean(np.diff(waits)))
-            return Limits(float(cycle_ms[waits].max()), journal_ms, True, known.every * apart, gathered)
+            return Limits(float(cycle_ms[waits].max()), journal_ms, True, known.every * apart, gathered, least_ms)
         # Where a visit takes hundreds of writes along there are few of them, but one is as long as the other.
         alike = calm[1:][np.diff(calm) < _JOURNAL_WIDTH * calm[1:]]
         usual = float(max(calm[-1 - _HOST_LATE], alike[-1] if len(alike) else 0.0))
@@ -207,12 +220,21 @@ class Limits:
         waits = np.flatnonzero(cycle_ms[:_CALM_WRITES] > usual / 2)
         # Durable ones are a visit each, also where that is shorter than a host is late now and then.
         visit_writes = float(np.median(np.diff(waits))) if gathered and len(waits) > _IN_A_ROW else 1.0
-        return Limits(usual, journal_ms, steady, known.every * visit_writes, gathered)
+        return Limits(usual, journal_ms, steady, known.every * visit_writes, gathered, least_ms)
 
     @property
     def stall_ms(self) -> float:
         """What is longer is one."""
-        return max((_STEADY_FACTOR if self.steady else _CALM_FACTOR) * self.usual_ms, _LEAST_STALL_MS)
+        factor = _STEADY_FACTOR if self.steady else _CALM_FACTOR
+        return max(factor * self.usual_ms, _LEAST_STALL_MS, self.least_ms)
+
+    def later(self, longer: Limits) -> Limits:
+        """Those of a ``longer`` fill that is without a stall by these, if they have seen visits and these none.
+
+        A large memory waits for its first ones behind what these are made of. What may be a stall is no visit.
+        """
+        sees_first = _FAR_LONGER * self.usual_ms < longer.usual_ms <= self.stall_ms
+        return longer if sees_first else self
 
 
 def _are_visits(cycle_ms: Floats, is_calm: NDArray[np.bool_]) -> bool:
@@ -276,7 +298,7 @@ def _journals_apart(like: Ints, most: float) -> float:
     They come evenly from the beginning on, when nothing is forced yet.
     """
     gaps = np.diff(like)[:_IN_A_ROW]
-    if len(gaps) < _IN_A_ROW or like[0] > (1 + _JOURNAL_WIDTH) * gaps[0]:
+    if len(gaps) < _FEWEST_GAPS or like[0] > (1 + _JOURNAL_WIDTH) * gaps[0]:
         return most
     times = most / float(np.median(gaps))
     even = np.ptp(gaps) < _JOURNAL_WIDTH * gaps[0] and abs(times - round(times)) < _JOURNAL_WIDTH

@@ -32,6 +32,8 @@ class Cache:
     place: Place
     in_memory: int | None = 1
     """Small writes that memory holds: so many come to the log at once. None: not known."""
+    turn_ms: float = 0.0
+    """Of the platters; 0: not told, and nothing follows from how long a fill took."""
     lazy: bool = False
     rest_ms: Estimate | None = None
     """Silence until it cleans: at all, or, if it is lazy, once its log is full."""
@@ -134,13 +136,36 @@ def gathered_vaguely(cache: Cache) -> float:
 
 def space_bound(cache: Cache, writes: int) -> bool:
     """Whether so many small writes, as fast as they are taken, are what space in one log ends at."""
-    if cache.length is None:
+    if cache.length is None or entries_end(cache, writes):
         return False
     # How many go into a visit is known roughly, or not at all: then it may be as few as fill a packet.
     packet = packet_writes(cache)
     each = gathered_bytes(cache) if cache.in_memory else cache.layout.gathered_bytes(packet, packet)
     enough = SPACE_ENDS if cache.layout.visit_tracks.value == 0 else _SPACE_MAY_END
     return writes * each > enough * cache.length.bytes_found.value
+
+
+def entries_end(cache: Cache, writes: int) -> bool:
+    """Whether so many, as fast as they were taken, had no time to take a log's space: so much is a visit at least.
+
+    That holds whatever memory gathers, and however many of them share a packet.
+    """
+    cost, layout, filled = cache.append, cache.layout, cache.small
+    if cache.length is None or cost is None or filled is None or not cache.turn_ms or not filled.ms:
+        return False
+    visit_bytes, packet_bytes = layout.space_bytes(BLOCK_BYTES), layout.group_bytes(1, 1) - layout.visit_bytes
+    packet_turns = cost.packet_turns.low + packet_bytes / layout.track_bytes
+    visit_turns = cost.append_turns.low + visit_bytes / layout.track_bytes + cost.packet_turns.low
+    a_turn = max(packet_bytes / packet_turns, visit_bytes / visit_turns)
+    most_bytes = writes * BLOCK_BYTES + filled.ms / cache.turn_ms * a_turn
+    return most_bytes < _SPACE_MAY_END * cache.length.bytes_found.value
+
+
+def space_surely_ends(cache: Cache, writes: int) -> bool:
+    """Whether so many small writes have taken all space, if space may end them, however many share a packet."""
+    if cache.length is None:
+        return False
+    return packets_are_told(cache) or writes * BLOCK_BYTES > SPACE_ENDS * cache.length.bytes_found.value
 
 
 def single_space_bound(cache: Cache) -> bool:
@@ -161,6 +186,11 @@ def counts_packets(cache: Cache) -> bool | None:
 def packet_writes(cache: Cache) -> int:
     """How many small writes share a packet; one, where that is not known."""
     return int(cache.append.packet_writes.value) if cache.append and cache.append.packet_writes else 1
+
+
+def packets_are_told(cache: Cache) -> bool:
+    """Whether it is known how many small writes share a packet: what visits the log alone shares none."""
+    return cache.in_memory == 1 or bool(cache.append and cache.append.packet_writes)
 
 
 def shared_writes(cache: Cache) -> int:

@@ -12,7 +12,15 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
-from shakedown.fit.cache import SPACE_ENDS, Cache, gathered_bytes, gathered_vaguely, space_bound
+from shakedown.fit.cache import (
+    SPACE_ENDS,
+    Cache,
+    entries_end,
+    gathered_bytes,
+    gathered_vaguely,
+    packets_are_told,
+    space_bound,
+)
 from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_follow
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
@@ -124,7 +132,7 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
         twin = _fitted(twin, stage, make)
         _merged_beside(twin, stage, make)
     if facts.bursts.writes:
-        _entries(twin, cache, make)
+        _entries(twin, _with_packets(twin, cache), make)
     return twin
 
 
@@ -173,6 +181,14 @@ def _packing(twin: Twin, cache: Cache, turn_ms: float, make: Make) -> Twin:
     return _packed(twin, cache, make) if follow.value else packed
 
 
+def _with_packets(twin: Twin, cache: Cache) -> Cache:
+    """With the writes of a packet that were fitted, where nothing but the twin tells them."""
+    section, key = "translation.cache", "packet_writes"
+    if cache.append is None or packets_are_told(cache) or twin.is_unknown(section, key):
+        return cache
+    return replace(cache, append=replace(cache.append, packet_writes=Estimate.around(twin.number(section, key), 0.0)))
+
+
 def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     """What ends a fill, now that it is known what memory holds: does the twin find as much space if it has no limit?"""
     if cache.length is None or cache.small is None or cache.small.writes is None:
@@ -180,7 +196,7 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     small = cache.small.writes
     ends = space_bound(cache, small)
     # How many writes share a visit decides where a visit takes space of its own; no formula tells how many.
-    if cache.layout.visit_tracks.value:
+    if cache.layout.visit_tracks.value and not entries_end(cache, small):
         bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
         space = filled(bench, cache, "small", int(_MORE_WRITES * cache.small.written)).writes
         # The twin's packets take as much space as the drive's to so much only.

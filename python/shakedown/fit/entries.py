@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from shakedown.fit.cache import Cache, counts_packets, gathered_bytes, packet_writes, shared_writes, single_space_bound
+from shakedown.fit.cache import (
+    Cache,
+    counts_packets,
+    gathered_bytes,
+    packet_writes,
+    packets_are_told,
+    shared_writes,
+    single_space_bound,
+    space_surely_ends,
+)
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.twin import BY, UNKNOWN, Twin
 
@@ -28,10 +37,12 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
     small = met - held if met else single
     small = None if met and cache.in_memory is None and met <= most_held else small
     small, single = (count if count and count > 0 else None for count in (small, single))
-    if (cache.length is None or not cache.layout.explains) and small is not None:
-        # Which of both ended is not known.
-        why = f"{UNKNOWN}; at least {max(small, single or 0)}, where entries or space ended"
-        twin.put(section, "entries", max(small, single or 0), why)
+    vague = space_ends and not space_surely_ends(cache, small or 0)
+    if (cache.length is None or not cache.layout.explains or vague) and small is not None:
+        # Which of both ended is not known. Several logs hold as much each, if it was space.
+        least = max(small, single or 0)
+        why = f"{UNKNOWN}; at least {least}, where entries or space ended"
+        twin.put(section, "entries", least * cache.regions, why)
         twin.put(section, "entry_counts", "write", why)
         return
     # How many of those that memory holds were in the log already when it was full is not known.
@@ -76,9 +87,14 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
         low, high = met
     told = writes > 1 and (not by_space_alone or by_groups is not None)
     shown = f"measured: {low}..{high} {what} to the first stall {BY}"
-    if writes > 1 and not told:
+    why = "packets of one write end with the space"
+    if not packets_are_told(cache):
+        told, why = by_packet, "how many writes a packet has is not either"
+        shown += "" if told else "; as many packets as they fill, if those are counted"
+    elif writes == 1:
+        why = "each small write is a packet"
+    elif not told:
         shown += f"; as many packets as {writes} of them fill, if those are counted"
-    why = "each small write is a packet" if writes == 1 else "packets of one write end with the space"
     origin = f"measured: {BY}" if told else f"{UNKNOWN}; {why}"
     if cache.hides_stalls:
         shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"

@@ -224,7 +224,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     if not sight.flash:
         beside_ms = platters.beside_ms(facts.rates, facts.link)
         place = place_of_cache(bench, facts.surface, facts.seeks, beside_ms, sight.turn_ms, sight.kept)
-    facts.cache = cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1)
+    facts.cache = cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1, sight.turn_ms)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts))

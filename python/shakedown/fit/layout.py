@@ -66,6 +66,11 @@ class Layout:
         return self.misfit_tracks < _EXPLAINED_TRACKS
 
     @property
+    def visit_bytes(self) -> float:
+        """What a visit takes of its own."""
+        return self.visit_tracks.value * self.track_bytes
+
+    @property
     def cuts_writes(self) -> bool:
         """Whether a large write is several visits."""
         return self.command_bytes < WHOLE
@@ -87,10 +92,10 @@ class Layout:
 
     def group_bytes(self, writes: int, packet_writes: int) -> float:
         """What so many small writes take that go to the log in one visit."""
-        least, visit = self.packet_tracks.value * self.track_bytes, self.visit_tracks.value * self.track_bytes
+        least = self.packet_tracks.value * self.track_bytes
         whole, rest = divmod(writes, packet_writes)
         last = max(rest * BLOCK_BYTES, least) if rest else 0.0
-        return visit + whole * max(packet_writes * BLOCK_BYTES, least) + last
+        return self.visit_bytes + whole * max(packet_writes * BLOCK_BYTES, least) + last
 
     def _visit_bytes(self, size: int) -> float:
         packed = packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)

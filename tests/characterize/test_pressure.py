@@ -68,6 +68,23 @@ def test_entries_show_where_such_a_drive_begins_to_clean_for_their_number(tmp_pa
         _holds(outcome, truth, f"translation.{key}")
 
 
+@pytest.mark.parametrize(("counts", "entries"), [("write", 9000), ("packet", 2500)])
+def test_entries_show_where_more_writes_than_a_band_has_blocks_begin_the_cleaning(
+    counts: str, entries: int, tmp_path: Path
+) -> None:
+    """Written over and over, the blocks of one band never were as many, and space was told to end first."""
+    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.6, "low_mark": 0.3}
+    values = small().values | {f"translation.cleaning.{key}": value for key, value in marks.items()}
+    cache = {"bytes": 300_000_000 // 4096 * 4096, "entries": entries, "entry_counts": counts, "packet_writes": 4}
+    values |= {f"translation.cache.{key}": value for key, value in cache.items()}
+    values.pop("translation.cleaning.idle_ms")
+    truth = with_values(values)
+    outcome = _outcome(truth, tmp_path)
+    assert not {"translation.cache.entries", "translation.cache.entry_counts"} & {*outcome.twin.unidentified()}
+    assert outcome.twin.value("translation.cache", "entry_counts") == counts
+    _holds(outcome, truth, "translation.cache.entries")
+
+
 @pytest.mark.parametrize("mapping", ["static", "dynamic"])
 def test_one_that_cleans_whatever_it_holds_at_once_is_told_as_that(mapping: str, tmp_path: Path) -> None:
     """Of bands that move nearly all lies elsewhere for ever, as what waits for silence does: so it was not asked."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shakedown.fit import append as appends
-from shakedown.fit import bands, counts, fill, flash, layout, length, marks, streams
+from shakedown.fit import bands, begins, counts, fill, flash, layout, length, marks, streams
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.forced import Passes
 from shakedown.fit.placement import Place
@@ -48,8 +48,8 @@ class Cache:
     """Whether what was written to see them may have been cleaned under way."""
     pass_bands: int | None = None
     """How many bands such a one cleans in a pass."""
-    writes_to_high: int | None = None
-    """After how many small writes one that is driven by pressure began to clean, for their number."""
+    begins: begins.Begins | None = None
+    """After how many small writes one that is driven by pressure began to clean, for their number; None: not tried."""
     bands: dict[float, bands.Bands] = field(default_factory=dict)
     static_share: float | None = None
     """How much of what was cleaned came to its old place, or to one that looks like it."""

@@ -123,24 +123,23 @@ def _packets_met(cache: Cache) -> list[int]:
 
 def _entries_at_mark(twin: Twin, cache: Cache) -> None:
     """Of a drive that cleans under pressure it shows at how many of them it begins to."""
-    section = "translation.cache"
-    single_packets = bool(cache.append and cache.append.packet_writes and cache.append.packet_writes.value == 1)
-    by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
-    if cache.writes_to_high is None or cache.marks is None:
-        twin.put(
-            section, "entries", max(by_space, 1000), f"{UNKNOWN}; it cleans for want of space before it has as many"
-        )
-        twin.put(
-            section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; as many end with the space"
-        )
+    section, begins = "translation.cache", cache.begins
+    by_packet = bool(begins and begins.by_packet) or (packets_are_told(cache) and packet_writes(cache) == 1)
+    counts = "packet" if by_packet else "write"
+    if begins is None or begins.count is None or cache.marks is None:
+        by_space = int((cache.bytes_found or 1000 * BLOCK_BYTES) / gathered_bytes(cache))
+        least = round(begins.least / cache.marks.high.high) if begins and cache.marks else 0
+        why = f"at least {least}: as many writes begin no cleaning"
+        if not least:
+            why = "two fills began cleaning at unlike numbers" if begins else "no place to try it is known"
+        why = f"{UNKNOWN}; {why}"
+        twin.put(section, "entries", max(by_space, least, 1000), why)
+        twin.put(section, "entry_counts", counts, why)
         return
+    what = "writes" if begins.by_packet is False else "durable writes"
     high = cache.marks.high
-    count, low, most = (round(cache.writes_to_high / share) for share in (high.value, high.high, high.low))
-    twin.put(
-        section,
-        "entries",
-        count,
-        f"measured: {low}..{most}, where cleaning begins at {cache.writes_to_high} writes {BY}",
-    )
-    why = "each small write is a packet" if single_packets else "each was durable, and so a packet"
-    twin.put(section, "entry_counts", "packet" if single_packets else "write", f"{UNKNOWN}; {why}")
+    count, low, most = (round(begins.count / share) for share in (high.value, high.high, high.low))
+    shown = f"measured: {low}..{most}, where cleaning begins at {begins.count} {what} {BY}"
+    twin.put(section, "entries", count, shown)
+    origin = f"{UNKNOWN}; each was durable, and so a packet"
+    twin.put(section, "entry_counts", counts, origin if begins.by_packet is None else f"measured: {BY}")

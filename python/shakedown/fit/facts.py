@@ -12,6 +12,7 @@ from shakedown.fit import append as appends
 from shakedown.fit import (
     band_tracks,
     bands,
+    begins,
     cleaning,
     counts,
     destage,
@@ -445,8 +446,7 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     cache.length = replace(met, bytes_found=whole)
     cache.marks = marks.Marks(full.high.over(whole), full.low.over(whole), full.step_bytes / whole.value)
     tell("fill with small writes, each durable")
-    first = int(band.border + forced.FREE_BANDS * band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
-    cache.writes_to_high = pressure.writes_until_late(filler, first, int(band.size_bytes.value), full.high, turn_ms)
+    cache.begins = begins.begins(filler, band, full.high, turn_ms, packet_writes(cache), facts.bursts)
 
 
 def _press(bench: Bench, cache: Cache) -> bands.Press:

@@ -19,7 +19,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
 from shakedown.fit.marks import low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
-from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Floats, Found, Ints, Log, Trace, in_one_go
+from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Found, Ints, Log, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, forgetting, reference_places
 
 _MOST_MARKS: Final = 96
@@ -70,13 +70,6 @@ _GROUP: Final = 4
 _FORCED_PASS: Final = 4.0
 _SURE_PASSES: Final = 4
 _NEAR: Final = 20
-_LATE_TURNS: Final = 1.5
-_LATE_OF: Final = 10
-_MOSTLY: Final = 0.5
-_FIRST_WRITES: Final = 400
-_MOST_WRITES: Final = 40_000
-_AGREE: Final = 0.02
-_SURELY: Final = 0.8
 
 
 @dataclass(frozen=True)
@@ -110,7 +103,7 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     spacing = int(_MARKS_SHARE * bench.capacity_bytes / count) // BLOCK_BYTES * BLOCK_BYTES
     marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
     near = filler.near(int(marks[0]))
-    _empty(near, full)
+    empty(near, full)
     beyond = near.writes(_BEYOND * full.high - count * layout.space_bytes(BLOCK_BYTES)) + 1
     fillers = near.offsets(max(beyond, count))
     writes = marked_trace(marks, fillers, near.size)
@@ -161,7 +154,7 @@ class Emptied:
     def idle(self, duration_ns: int) -> None:
         """Leave the drive alone for about so long, with an empty log."""
         if duration_ns >= _LONG_NS:
-            _empty(self.filler, self.high)
+            empty(self.filler, self.high)
         self.bench.idle(duration_ns)
 
     def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
@@ -201,7 +194,7 @@ class Drained:
         later = np.concatenate([guards, watched])
         drained = high.high - low.low + _MARGIN * high.value
         held = len(later) * layout.space_bytes(BLOCK_BYTES)
-        _empty(filler, high)
+        empty(filler, high)
         order = np.argsort(watched)
         watch = Watch.over(bench, "drained", watched[order], self.sight)
         bench.play("drained-first", Trace.writes(first, flush_every=1))
@@ -334,7 +327,7 @@ def whole_length(
     )
     lengths = np.full(len(offsets), filler.size)
     lengths[np.isin(offsets, marks)] = BLOCK_BYTES
-    _empty(filler, full.high)
+    empty(filler, full.high)
     log = bench.play("whole-length", Trace.durable_writes(offsets, lengths))
     cycle = log.cycle_ms
     usual = np.array([np.median(cycle[lengths == size]) for size in (BLOCK_BYTES, filler.size)])
@@ -360,42 +353,6 @@ def whole_length(
     return Estimate((least + most) / 2, least - error, most + error)
 
 
-def writes_until_late(filler: Filler, first: int, region_bytes: int, high: Estimate, turn_ms: float) -> int | None:
-    """After how many small writes, each durable, the drive begins to clean, if that is so twice.
-
-    None where it does so for their space.
-    """
-    found = _until_late(filler, first, region_bytes, high, turn_ms)
-    again = None if found is None else _until_late(filler, first, region_bytes, high, turn_ms)
-    return found if found and again and abs(again / found - 1) < _AGREE else None
-
-
-def _until_late(filler: Filler, first: int, region_bytes: int, high: Estimate, turn_ms: float) -> int | None:
-    most = int(min(_MOST_WRITES, _SURELY * high.low / filler.layout.space_bytes(BLOCK_BYTES)))
-    _empty(filler.near(first), high)
-    cycles: list[Floats] = []
-    done, chunk = 0, _FIRST_WRITES
-    while done < most:
-        places = scattered(chunk, first, region_bytes // BLOCK_BYTES, BLOCK_BYTES, begin=done)
-        cycles.append(filler.bench.play("entries", Trace.writes(places, flush_every=1)).cycle_ms)
-        done += chunk
-        late = _late_from(np.concatenate(cycles), turn_ms)
-        if late is not None:
-            return late if late <= most else None
-        chunk = max(_FIRST_WRITES, done // 4)
-    return None
-
-
-def _late_from(cycle_ms: Floats, turn_ms: float) -> int | None:
-    """The first write that is late and has mostly late ones behind it."""
-    late = cycle_ms > float(np.median(cycle_ms[: _FIRST_WRITES // 2])) + _LATE_TURNS * turn_ms
-    sums = np.append(0, np.cumsum(late))
-    crowded = np.flatnonzero(
-        late[: len(late) - _LATE_OF] & (sums[_LATE_OF:-1] - sums[: -_LATE_OF - 1] > _MOSTLY * _LATE_OF)
-    )
-    return int(crowded[0]) if len(crowded) else None
-
-
 def _guards(bench: Bench, writes: int) -> Ints:
     """So many small writes to each of some bands all over the drive."""
     firsts = ((np.arange(_GUARDS) + _GUARD_AT) / _GUARDS * bench.capacity_bytes).astype(np.int64)
@@ -403,7 +360,7 @@ def _guards(bench: Bench, writes: int) -> Ints:
     return np.asarray((firsts[:, None] // BLOCK_BYTES * BLOCK_BYTES + inside).ravel())
 
 
-def _empty(filler: Filler, full: Estimate) -> None:
+def empty(filler: Filler, full: Estimate) -> None:
     """Leave one place in the log, and let the drive come to rest."""
     filler.flush_out(full.high)
     filler.bench.idle(_REST_NS)

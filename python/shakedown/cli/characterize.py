@@ -28,6 +28,7 @@ from shakedown.cli.whole import WHOLE, check_seed
 from shakedown.data import profile_path
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
+from shakedown.fit.twin import UNKNOWN
 from shakedown.result.atomic import replace_file
 from shakedown.result.folder import free_folder
 from shakedown.target.storage_box import refuse_storage_box
@@ -66,6 +67,7 @@ class CharacterizeOptions:
 
 _DEFAULTS = CharacterizeOptions()
 _WORTH_TELLING = 0.02
+_ASSUMED: Final = "not identified, assumed instead"
 _OF_A_NEW_RUN = ("out", "seed", "scale", "size")
 
 
@@ -210,7 +212,7 @@ def _trial(twin: Path) -> str:
 
 
 def _lines(outcome: Outcome) -> list[str]:
-    """Values beside where they come from, then what was not identified."""
+    """Values beside where they come from, then what was not identified, beside what is known of it."""
     twin = outcome.twin
     lines = []
     for section, values in twin.sections.items():
@@ -219,10 +221,19 @@ def _lines(outcome: Outcome) -> list[str]:
             if origin.startswith("measured"):
                 lines.append(f"  {key:22} {_short(value):>14}  {origin.removeprefix('measured: ')}")
     unknown = twin.unidentified()
-    lines.append(f"not identified, assumed instead: {', '.join(unknown) if unknown else 'nothing'}")
+    lines.append(f"{_ASSUMED}:" if unknown else f"{_ASSUMED}: nothing")
+    for full_key in unknown:
+        section, _, key = full_key.rpartition(".")
+        value, origin = twin.sections[section][key]
+        lines.append(f"  {full_key:38} {_short(value):>14}  {_known_of(origin)}".rstrip())
     if misses := [f"{what} ({off:.0%} off)" for what, off in twin.misses.items() if off >= _WORTH_TELLING]:
         lines.append(f"the twin does not do what the drive did: {', '.join(misses)}")
     return lines
+
+
+def _known_of(origin: str) -> str:
+    """What bounds a value that was not identified, or why it was not."""
+    return origin.removeprefix(UNKNOWN).removeprefix("; ")
 
 
 def _short(value: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shakedown.fit.append import Append, Journal
@@ -48,3 +50,10 @@ def test_where_either_may_have_ended_the_writes_are_told_as_the_least(regions: i
     number, origin, counts, _ = _entries(_cache(5_000_000.0, regions=regions))
     assert (number, counts) == (told, "write")
     assert origin == "assumed: not identified; at least 200200, where entries or space ended"
+
+
+def test_what_may_be_a_mark_tells_no_entries() -> None:
+    """A lazy drive of which nothing came home in silence may begin to clean there: 4031 were told for 3200."""
+    cache = replace(_cache(40_000.0), lazy=True)
+    assert _entries(cache)[1].startswith("assumed: not identified; 200072..200328 small writes to the first stall")
+    assert _entries(replace(cache, rest_ms=Estimate.around(260.0, 9.0)))[1].startswith("measured: ")

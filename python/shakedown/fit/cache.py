@@ -107,6 +107,11 @@ class Cache:
         return abs(self.forced.ms.value / self.journal.ms - 1) < fill.JOURNAL_VARIES
 
     @property
+    def may_have_met_mark(self) -> bool:
+        """Whether what ended a fill may be a mark: a lazy one that cleans a full log in no silence may begin there."""
+        return self.lazy and not self.by_pressure and self.rest_ms is None
+
+    @property
     def pass_ms(self) -> float:
         """What a forced pass takes that has next to nothing to clean; 0: not known."""
         return self.length.stall_ms if self.length else 0.0

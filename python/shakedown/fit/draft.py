@@ -354,9 +354,9 @@ def _limits(twin: Twin, cache: Cache) -> None:
             "where writes wait for whole passes" if cache.by_pressure else "what was written until marks were met again"
         )
         span = f"{low:.0f}..{high:.0f}, {shown}"
-        # A lazy drive that cleans a full log in no silence met that before its end: it may clean from a mark on.
-        may_be_mark = cache.lazy and not cache.by_pressure and cache.rest_ms is None
-        origin = f"{UNKNOWN}; {span}, but nothing came home in silence" if may_be_mark else f"measured: {span} {BY}"
+        origin = f"measured: {span} {BY}"
+        if cache.may_have_met_mark:
+            origin = f"{UNKNOWN}; {span}, but nothing came home in silence"
     held = USUAL_WRITES if cache.in_memory is None else cache.in_memory
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:

@@ -98,6 +98,8 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
     origin = f"measured: {BY}" if told else f"{UNKNOWN}; {why}"
     if cache.hides_stalls:
         shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"
+    elif cache.may_have_met_mark:
+        shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, but nothing came home in silence"
     twin.put(section, "entries", max(counted), shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
@@ -110,6 +112,8 @@ def _entries_by_single(twin: Twin, cache: Cache, single: int, met: int) -> None:
     origin = f"{UNKNOWN}; each small write is a packet" if alone else f"measured: {BY}"
     if cache.hides_stalls:
         shown = origin = f"{UNKNOWN}; about {single}, but a forced pass takes as long as the journal"
+    elif cache.may_have_met_mark:
+        shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, but nothing came home in silence"
     twin.put(section, "entries", single, shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 

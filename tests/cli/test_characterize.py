@@ -51,6 +51,7 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         (("model:wd40efax", "--resume", "."), "`--resume` goes on with a run as it was ordered"),
         (("--resume", ".", "--seed", "2"), "`--resume` goes on with a run as it was ordered"),
         (("nbd+unix:///tmp/no.sock", "--scale", "1/100"), "`--scale` makes modelled drives smaller"),
+        (("model:wd40efax", "--destroy-data-on", "/dev/sdb"), "no drive of it is real: there is nothing to destroy"),
         (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read in it: No such file"),
         (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
         (("model:wd40efax", "-o", "full"), "`full` exists and is not a profile"),
@@ -161,6 +162,25 @@ def test_who_interrupts_the_search_for_parked_heads_hears_that_the_twin_can_be_h
     assert told.value.hint == way.replace("/run", "/new")
 
 
+def test_two_do_not_measure_in_one_folder(tmp_path: Path) -> None:
+    """Each took the other's logs away."""
+    profile, folder = tmp_path / "hidden.toml", tmp_path / "run"
+    profile.write_text(small(shingled=False).toml)
+    new = verb.CharacterizeOptions(out=folder, without_parking=True, quiet=True)
+    again = verb.CharacterizeOptions(resume=folder, quiet=True)
+
+    def meanwhile(*_: object) -> None:
+        with pytest.raises(UsageError, match="another `shakedown characterize` is under way") as refused:
+            verb.characterize(options=again)
+        assert "wait until it has ended" in refused.value.hint
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as beside, pytest.raises(Interrupted):
+        beside.setattr(rotation, "measure", meanwhile)
+        verb.characterize(f"model:{profile}", options=new)
+    assert verb.characterize(options=again) == 0
+
+
 def _interrupted(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
@@ -187,10 +207,12 @@ def test_who_loses_the_target_on_the_way_is_told_how_to_go_on(tmp_path: Path, mo
         raise EnvironmentFailure("no NBD server answers", hint="start one")
 
     monkeypatch.setattr(run, "find", gone)
-    folder = tmp_path / "a run"
+    folder, target = tmp_path / "a run", tmp_path / "disk.img"
+    with target.open("wb") as file:
+        file.truncate(8 << 30)
     options = verb.CharacterizeOptions(out=folder, destroy_data_on=("WD-1",), quiet=True)
     with pytest.raises(EnvironmentFailure) as told:
-        verb.characterize("model:st12000vn0007", options=options)
+        verb.characterize(str(target), options=options)
     way = f"`shakedown characterize --resume '{folder}' --destroy-data-on WD-1`"
     assert told.value.hint == f"start one; what was measured is in {folder}, go on with {way}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Final
 from shakedown.characterize.bench import ArenaBench, PlainBench
 from shakedown.characterize.plan import Plan
 from shakedown.characterize.progress import Progress
-from shakedown.characterize.record import Order, Record
+from shakedown.characterize.record import RECORD_NAME, Order, Record
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
@@ -22,6 +22,7 @@ from shakedown.fit.facts import Facts, find
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import Twin
 from shakedown.result.atomic import make_folder, replace_file
+from shakedown.result.folder import held_alone
 from shakedown.result.identity import Identity
 from shakedown.result.part import part_model
 from shakedown.target.arena import Arena
@@ -58,14 +59,16 @@ def characterize(order: Order, folder: Path, consent: Consent, tell: Tell, befor
     """
     # fio runs in a folder of its own, from which a relative path leads nowhere.
     folder = folder.resolve()
-    with ExitStack() as belongings:
+    with ExitStack() as claim, ExitStack() as belongings:
+        if before is not None:
+            claim.enter_context(_alone_in(folder))
 
         @cache
         def arena() -> Arena:
             opened = _open(order, folder / "raw", consent, belongings)
             if before is not None:
                 before.refuse_other(opened.identity)
-            _begin(order, opened, folder, tell, before)
+            _begin(order, opened, folder, tell, before, claim)
             return opened
 
         target = before.target if before is not None and before.complete else None
@@ -100,13 +103,24 @@ def _open(order: Order, raw: Path, consent: Consent, belongings: ExitStack) -> A
     return arena
 
 
-def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record | None) -> None:
+def _alone_in(folder: Path) -> AbstractContextManager[None]:
+    """Of two in one folder each would take the other's logs for its own. Raises UsageError."""
+    words = f"another `shakedown characterize` is under way in `{folder}`"
+    return held_alone(folder, words, "wait until it has ended, or interrupt it; a new one takes another --out")
+
+
+def _begin(order: Order, arena: Arena, folder: Path, tell: Tell, before: Record | None, claim: ExitStack) -> None:
     """Say what will be done, if it may be; what is refused leaves no folder behind."""
     plan = _plan(order, arena.identity)
     _admit(arena, plan)
     plan.refuse_small()
     for place in (folder / "raw", folder / LOGS_NAME):
         make_folder(place)
+    if before is None:
+        claim.enter_context(_alone_in(folder))
+        if (folder / RECORD_NAME).exists():
+            # It has begun, and ended, since somebody looked.
+            raise UsageError(f"another run has just been in `{folder}`", hint="choose another --out")
     for line in plan.lines():
         tell(line)
     if before is not None and arena.identity.kind != "model":

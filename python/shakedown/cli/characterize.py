@@ -16,7 +16,7 @@ from shakedown.characterize.plan import PARKING
 from shakedown.characterize.record import RECORD_NAME, Order, Record, read_record
 from shakedown.characterize.run import Outcome
 from shakedown.characterize.run import characterize as measure
-from shakedown.cli.consent import AllowSignature, DestroyDataOn
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, refuse_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
@@ -78,19 +78,24 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
 
     shakedown characterize model:wd40efax -o twin.toml
 
-    shakedown characterize nbd+unix:///tmp/drive.sock --destroy-data-on nbd+unix:///tmp/drive.sock
+    shakedown characterize /dev/disk/by-id/ata-WDC_WD40EFAX-68JH4N0_WD-WX00 --destroy-data-on WD-WX00
+
+    shakedown characterize nbd+unix:///tmp/drive.sock
 
     Parameters
     ----------
     target
         model:NAME, model:./profile.toml, a file, a folder, a whole disk, or nbd+unix:///path/to/socket.
-        A file that is empty or all zeros is overwritten without asking.
+        A file that is empty or all zeros is overwritten without asking,
+        and so is the modelled drive of `shakedown serve`.
         What it holds is overwritten.
     """
     order, folder, before = _order(target, options)
     if options.output is not None:  # before hours have passed
         _refuse_output(options.output, order.target)
     consent = Consent(options.destroy_data_on, options.allow_signature)
+    if order.target.startswith("model:"):
+        refuse_consent(consent)
     teller = _Teller(quiet=options.quiet)
     try:
         outcome = measure(order, folder, consent, teller, before)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.grid import fitted
-from shakedown.fit.place import aligned, apart, rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, in_one_go
+from shakedown.fit.place import aligned, apart, in_region
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
 from shakedown.fit.whereabouts import Sight, Watch, forgetting, middle_angle
 
 _COARSE_BYTES: Final = 8 << 20
@@ -93,7 +93,6 @@ class Homecoming:
         return _likeliest(self.against)
 
 
-@in_one_go
 def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
 
@@ -103,6 +102,15 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
     first = aligned(0.425 * bench.capacity_bytes)
     spacing = spacing_within(bench, _COARSE_BYTES)
     offsets = first + np.arange(_REST_BLOCKS) * spacing
+
+    def course() -> Estimate | None:
+        return _rest_needed(bench, offsets, sight, slow_ms, press)
+
+    return in_region(bench, "rest-rewrite", first, _REST_BLOCKS * spacing, course)
+
+
+def _rest_needed(bench: Bench, offsets: Ints, sight: Sight, slow_ms: float, press: Press) -> Estimate | None:
+    first = int(offsets[0])
     press.before(first)
     watch = Watch.over(bench, "rest", offsets, sight)
     bench.play("rest-write", Trace.writes(offsets, flush_every=1))
@@ -117,7 +125,6 @@ def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PR
         cleaned = float(sight.differ(watch.angles(), away).mean()) > _CLEANED_SHARE
         if cleaned:
             break
-    rewrite(bench, "rest-rewrite", first, _REST_BLOCKS * spacing)
     # Where answers are late now and then, the two may contradict each other: then they are no better known than that.
     return Estimate((low + high) / 2, min(low, high), max(low, high)) if cleaned else None
 
@@ -208,7 +215,6 @@ def _finer(found: Bands) -> int:
     return max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
 
 
-@in_one_go
 def watch_home(
     bench: Bench,
     name: str,
@@ -222,6 +228,17 @@ def watch_home(
     """Write blocks at even distances, in their order or another, and look after every rest which of them came home."""
     first = aligned(share * (bench.capacity_bytes - BLOCKS * spacing - (256 << 20)))
     offsets = first + np.arange(BLOCKS) * spacing
+
+    def course() -> Homecoming:
+        return _watched_home(bench, name, offsets, sight, rest_ms, press, order)
+
+    return in_region(bench, f"{name}-rewrite", first, BLOCKS * spacing, course)
+
+
+def _watched_home(
+    bench: Bench, name: str, offsets: Ints, sight: Sight, rest_ms: float, press: Press, order: Ints | None
+) -> Homecoming:
+    first = int(offsets[0])
     press.before(first)
     watch = Watch.over(bench, name, offsets, sight)
     bench.play(f"{name}-write", Trace.writes(offsets if order is None else offsets[order], flush_every=1))
@@ -255,7 +272,6 @@ def watch_home(
         # Silence so much longer than all before is no band's. A cache that was full takes most rounds down to its mark.
         missing_ms = _STOPPED * busy_ms + _STOPPED_MS - quiet_ms
         stopped = _came_later(watch, looks, before, rest_ms, missing_ms)[left & ~came].mean() < _CLEANED_SHARE
-    rewrite(bench, f"{name}-rewrite", first, BLOCKS * spacing)
     static_share = float(home[left].sum() / max((rounds[left] >= 0).sum(), 1))
     return Homecoming(offsets[left], against[:, left], static_share, stopped)
 

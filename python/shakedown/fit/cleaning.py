@@ -9,8 +9,8 @@ import numpy as np
 
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.place import rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace, in_one_go
+from shakedown.fit.place import in_region
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 48
@@ -135,18 +135,29 @@ class _Rest:
     """Which share of what was written lay in the log when it began."""
 
 
-@in_one_go
 def _cleaned(
     bench: Bench, bands: Bands, sight: Sight, silence_ms: float, press: Press, count: int, *, whole: bool = False
 ) -> _Rest:
     """Write to so many bands, or all of them, and rest; then another time as long."""
     places = _places(bands, count)
+    pieces = _pieces(bands, count) if whole else None
+
+    def course() -> _Rest:
+        return _came_home(bench, places, pieces, sight, silence_ms, press, count)
+
+    return in_region(bench, "clean-rewrite", int(places[0]), int(count * bands.size_bytes.value), course)
+
+
+def _came_home(
+    bench: Bench, places: Ints, pieces: Ints | None, sight: Sight, silence_ms: float, press: Press, count: int
+) -> _Rest:
+    """``places`` lie in so many bands, and ``pieces`` are all of them, if they are to be written."""
     first = int(places[0])
     bench.idle(_SETTLE_NS)
     press.before(first)
     watch = Watch.over(bench, "clean", places, sight)
-    if whole:
-        bench.play("clean-fill", Trace.writes(_pieces(bands, count), PIECE_BYTES, flush_every=1))
+    if pieces is not None:
+        bench.play("clean-fill", Trace.writes(pieces, PIECE_BYTES, flush_every=1))
     bench.play("clean-write", Trace.writes(places, flush_every=1))
     press.after(first, len(places), BLOCK_BYTES)
     before = watch.angles()
@@ -158,7 +169,6 @@ def _cleaned(
     came = sight.differ(watch.angles(), before)
     bench.idle(int(silence_ms * 1e6))
     later = sight.differ(watch.angles(), before)
-    rewrite(bench, "clean-rewrite", first, int(count * bands.size_bytes.value))
     came_bands, later_bands = (float(each[left].mean() * count) for each in (came, later))
     return _Rest(came_bands, silence_ms, later_bands, float(left.mean()))
 

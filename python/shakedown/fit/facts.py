@@ -217,14 +217,15 @@ def _surface(capacity_bytes: int, found: tuple[Estimate, ...]) -> seek.Surface:
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Cache:
-    in_flash = facts.moved.flash_share > MOVED
-    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash, kept=facts.read_segments)
-    sight = sight.with_marks(bench)
+    in_flash, kept = facts.moved.flash_share > MOVED, facts.read_segments
+    sight = Sight.through(facts.turn_ms.value, facts.blur_turns, flash=in_flash, kept=kept).with_marks(bench)
     tell("where the cache lies")
     place: Place = "flash"
-    if not sight.flash:
+    if sight.flash:
+        facts.bursts = flash.bursts(bench, facts.bursts, facts.link)
+    else:
         beside_ms = platters.beside_ms(facts.rates, facts.link)
-        place = place_of_cache(bench, facts.surface, facts.seeks, beside_ms, sight.turn_ms, sight.kept)
+        place = place_of_cache(bench, facts.surface, facts.seeks, beside_ms, sight.turn_ms, kept)
     facts.cache = cache = Cache(place, facts.bursts.writes if facts.bursts.write_back else 1, sight.turn_ms)
     bench.idle(_LONG_SETTLE_NS)
     tell("when cleaning begins")
@@ -244,8 +245,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
         hear_log(cache.length.bytes_found.value)
     if cache.lazy and cache.length:
         tell("does cleaning wait for silence")
-        full = cache.length.bytes_found
-        cache.by_pressure = pressure.waits_for_no_silence(filler_of(bench, cache), sight, full)
+        cache.by_pressure = pressure.waits_for_no_silence(filler_of(bench, cache), sight, cache.length.bytes_found)
         if cache.by_pressure:
             _find_pressed(bench, facts, cache, sight, tell)
             return cache

@@ -8,7 +8,9 @@ from typing import Final
 import numpy as np
 from scipy.optimize import nnls
 
-from shakedown.fit.append import Visits, holdings, host_share_ms, packet_bytes_of, small_visits, writes_of
+from shakedown.errors import InconclusiveError
+from shakedown.fit.append import Visits, flushed_ms, holdings, host_share_ms, packet_bytes_of, small_visits, writes_of
+from shakedown.fit.dram import Bursts, Link
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
@@ -27,6 +29,10 @@ _READ_US: Final = 20.0
 _MOST_APART: Final = 4
 # Faster than any link, so that it does not show.
 _MOST_RATE_MB_S: Final = 10_000.0
+# A write that goes through takes longer than the link by so much; a host is late with one by less.
+_THROUGH_BYTES: Final = 262_144
+_THROUGH_SHARE: Final = 0.2
+_AT: Final = 0.42
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,24 @@ class Flash:
         return Estimate(each.value * 1e3, each.low * 1e3, each.high * 1e3)
 
 
+def bursts(bench: Bench, seen: Bursts, link: Link) -> Bursts:
+    """What memory takes at once: nothing, if writes go through to flash, though they are answered without any motion.
+
+    Then a write takes flash's time and leaves none to the flush behind it; from memory it is the flush that takes it.
+    """
+    offsets = aligned(_AT * bench.capacity_bytes) + apart(_EACH) * _SLOT_BYTES
+    log = bench.play("flash-through", Trace.writes(offsets, _THROUGH_BYTES, flush_every=1))
+    rewrite(bench, "flash-through-rewrite", int(offsets.min()), _EACH * _SLOT_BYTES)
+    answer_ms = link.answer_ms(_THROUGH_BYTES)
+    write_ms = float(np.median(log.latency_ms)) - answer_ms
+    flush_ms = flushed_ms(log, 1) - link.overhead_us.value / 1e3
+    through = write_ms > max(flush_ms, _THROUGH_SHARE * answer_ms)
+    return Bursts(False, None, None) if through else seen
+
+
 def measure(bench: Bench, seen: Visits, overhead_ms: float, link_mb_s: float, kept: int) -> Flash:
     """Read what was written, once memory has forgotten it; writes are those of ``append.visits``."""
-    first = aligned(0.42 * bench.capacity_bytes)
+    first = aligned(_AT * bench.capacity_bytes)
     count = _EACH * len(_SIZES)
     offsets = first + np.arange(count) * _SLOT_BYTES
     order = apart(count)
@@ -94,6 +115,11 @@ def estimate_writes(seen: Visits, overhead_ms: float, link_mb_s: float) -> Packe
     moved = np.concatenate([seen.groups * BLOCK_BYTES, seen.sizes])
     # What is done before the flush has arrived shows as that.
     shows = times > _HIDDEN * overhead_ms if seen.write_back else np.ones(len(times), bool)
+    if not shows.any():
+        raise InconclusiveError(
+            "the cache is in flash, and no flush waits for what was written before it: what it costs does not show",
+            hint="something between host and drive may answer flushes by itself: connect the drive without it",
+        )
     tried = []
     for held in holdings():
         for writes in range(1, held.most_writes + 1):

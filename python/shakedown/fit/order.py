@@ -12,8 +12,8 @@ import numpy as np
 
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.marks import moved, twice
-from shakedown.fit.place import rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace, in_one_go
+from shakedown.fit.place import in_region
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 12
@@ -29,7 +29,6 @@ _CLEARLY: Final = 0.4
 _NEARLY_ALL: Final = 0.8
 
 
-@in_one_go
 def most_dirty_first(
     bench: Bench, bands: Bands, sight: Sight, rest_ms: float, band_ms: float, press: Press = NO_PRESS
 ) -> bool | None:
@@ -45,7 +44,16 @@ def most_dirty_first(
     inside = bands.border + (np.arange(2 * count) + _FREE_BANDS + _INSIDE) * size
     places = inside.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES
     old, new = places[::2], (places[1::2, None] + np.arange(_PIECES) * _PIECE_BYTES).ravel()
-    first = int(places[0])
+
+    def course() -> bool | None:
+        return _newer_first(bench, old, new, sight, rest_ms + _PART * count * band_ms, press)
+
+    return in_region(bench, "order-rewrite", int(places[0]), int((2 * count + 1) * size), course)
+
+
+def _newer_first(bench: Bench, old: Ints, new: Ints, sight: Sight, silence_ms: float, press: Press) -> bool | None:
+    """Whether the bands of the new pieces are home before those of the old ones, of which a silence cleans a part."""
+    first = int(old[0])
     press.before(first)
     offsets = np.concatenate([old, new])
     is_old = np.isin(np.sort(offsets), old)
@@ -55,15 +63,12 @@ def most_dirty_first(
     before = twice(watch)
     # On a busy host a look may take long enough to begin that the first bands come home meanwhile.
     early = sight.differ(*before) | ~sight.differ(before[1], watch.home)
-    found = None
     for _ in range(_LOOKS):
-        bench.idle(int((rest_ms + _PART * count * band_ms) * 1e6))
+        bench.idle(int(silence_ms * 1e6))
         came = moved(watch, before) | early
         older, newer = float(came[is_old].mean()), float(came[~is_old].mean())
         if abs(older - newer) > _CLEARLY:
-            found = newer > older
-            break
+            return newer > older
         if min(older, newer) > _NEARLY_ALL:
             break
-    rewrite(bench, "order-rewrite", first, int((2 * count + 1) * size))
-    return found
+    return None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
-from shakedown.fit.trace import FLUSH, WRITE, Bench, Ints, Trace
+from shakedown.fit.trace import FLUSH, WRITE, Bench, Found, Ints, Trace
 
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_QUOTIENT: Final = 5
 _DESTAGING_NS: Final = 200_000_000
 _RUN_UP_BYTES: Final = 64 << 20
+# Until some GB are home that lie in the cache as whole bands.
+_CLEANED_NS: Final = 60_000_000_000
 
 
 def scattered(count: int, first: int, slots: int, slot_bytes: int, *, begin: int = 0) -> Ints:
@@ -53,6 +56,26 @@ def rewrite(bench: Bench, name: str, first: int, size_bytes: int) -> None:
     lengths = np.append(np.full(len(offsets), _CHUNK_BYTES), 0)
     bench.play(name, Trace(verbs, np.append(offsets, 0), lengths, depth=4))
     bench.idle(_DESTAGING_NS)
+
+
+def in_region(bench: Bench, name: str, first: int, size_bytes: int, course: Callable[[], Found]) -> Found:
+    """What a course finds that writes to a region, which is rewritten behind it.
+
+    It goes by where the data lay before, and by which bands were clean. So after an interruption, and however short a
+    rest, the region is rewritten before the course begins anew, too. Where rewriting goes through the cache it leaves
+    whole bands there, which are home sooner than as many with a piece or two in each.
+    """
+
+    def whole() -> Found:
+        found = course()
+        rewrite(bench, name, first, size_bytes)
+        return found
+
+    def undo(plain: Bench) -> None:
+        rewrite(plain, name, first, size_bytes)
+        plain.idle(_CLEANED_NS)
+
+    return bench.in_one_go(whole, undo)
 
 
 def aligned(offset: float) -> int:

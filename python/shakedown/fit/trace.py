@@ -150,8 +150,8 @@ class Bench(Protocol):
     def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
         """What ``course`` finds, with nothing of it played before an interruption and the rest after that.
 
-        In the meantime a drive rests, and cleans. So a course that goes by what it has written begins anew then, behind
-        ``undo``, unless it begins by leaving nothing in the cache itself.
+        In the meantime a drive rests, and cleans nothing, some or all. So a course that goes by what it has written, or
+        by where that lay before, begins anew then, behind ``undo``, unless it first leaves nothing in the cache itself.
         """
         ...
 

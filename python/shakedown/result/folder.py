@@ -192,6 +192,16 @@ def _claimed(path: Path, words: str, hint: str) -> Iterator[int | None]:
         undo.pop_all()
 
 
+@contextmanager
+def held_alone(path: Path, words: str, hint: str) -> Iterator[None]:
+    """Have a folder until the body is over. Raises UsageError with ``words`` where another run has it."""
+    with ExitStack() as end:
+        with _claimed(path, words, hint) as held:
+            if held is not None:
+                end.callback(os.close, held)
+        yield
+
+
 @dataclass(frozen=True)
 class Run:
     """A run that is read: its record at once, its samples when asked for."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
 
+from characterize.blind import changed
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import characterize
+from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import length, marks
 from shakedown.fit.cache import Cache, mark
 from shakedown.fit.estimate import Estimate
@@ -90,3 +95,41 @@ def test_the_end_of_a_log_is_told_from_a_journal_that_comes_often(visits: int) -
     found = length.estimate(log, Layout.without_gaps(1e6), 4 << 20)
     assert found
     assert found.bytes_found.value == pytest.approx(float(lengths[:first].sum()), rel=0.003)
+
+
+@pytest.mark.parametrize("every", [150, 0])
+def test_a_journal_is_no_pass_over_marks(every: int) -> None:
+    """Between passes of 13 small bands came as many journals: six to nine bands of a pass were told."""
+    marked, first, count = 192, 4680, 6600
+    large = np.arange(count) % 2 == 1
+    large[2 * marked :] = True
+    late = np.zeros(count)
+    if every:
+        late[every - 1 :: every] = 1500.0
+    late[first : first + 4 * 52 : 52] += 4400.0
+    ended = np.cumsum((np.where(large, 32.0, 20.0) + late) * 1e6).astype(np.int64)
+    began = np.concatenate([[0], ended[:-1]])
+    lengths = np.where(large, 1 << 20, BLOCK_BYTES)
+    log = Log(began, began + 1_000_000, lengths * 0, lengths, lengths * 0, int(ended[-1]))
+    found = length.estimate(log, Layout.without_gaps(1.6e6), 4 << 20)
+    assert found
+    assert found.journal.every == every
+    assert found.passes == pytest.approx(4, abs=0.1)
+    assert found.spacing == pytest.approx(52, abs=0.5)
+
+
+def test_marks_of_long_bands_have_a_band_each(tmp_path: Path) -> None:
+    """Three marks in a band of 300 MB came home together: a low mark of 0.09 for 0.22."""
+    lazy = {"when": "lazy", "high_mark": 0.66, "low_mark": 0.22}
+    new: dict[str, object] = {f"translation__cleaning__{key}": value for key, value in lazy.items()}
+    truth = changed(
+        "wd40efax", translation__tracks_per_band=211, translation__cache__bytes=5 * 10**9 // 4096 * 4096, **new
+    )
+    path = tmp_path / "drive.toml"
+    path.write_text(truth.toml)
+    order = Order(f"model:{path}", "mine", seed=1, with_parking=False)
+    found = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).facts.cache
+    assert found
+    assert found.marks
+    assert found.marks.low.value == pytest.approx(0.22, abs=0.02)
+    assert found.marks.low.low <= 0.22 <= found.marks.low.high

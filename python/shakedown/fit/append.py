@@ -305,6 +305,12 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
     largest are left out as lets packets explain the others far better.
     """
     whole = _estimate(seen, turn_ms, layout, overhead_ms, link_mb_s)
+    if _are_visits(whole, layout) and whole.packet_bytes:
+        # Up to so much each was one visit: then what packets hold, and which part of the cost is theirs, does not show.
+        count = int(np.sum(seen.sizes <= whole.packet_bytes.value))
+        fewer = replace(seen, sizes=seen.sizes[:count], size_ms=seen.size_ms[:count])
+        found = _estimate(fewer, turn_ms, layout, overhead_ms, link_mb_s)
+        return replace(found, one_visit_bytes=whole.packet_bytes.value, one_packet_each=True)
     if whole.misfit <= _FITS:
         return whole
     for count in range(len(seen.sizes) - 1, len(seen.sizes) - 1 - _MOST_LEFT_OUT, -1):
@@ -313,6 +319,17 @@ def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, l
         if found.misfit < _FAR_BETTER * whole.misfit:
             return replace(found, one_visit_bytes=float(seen.sizes[count - 1]))
     return whole
+
+
+def _are_visits(found: Append, layout: Layout) -> bool:
+    """Whether what seem to be packets, in visits that cost nothing, may as well be visits of packets that cost nothing.
+
+    So it is where memory writes no more at once, unless packets show by the space that they take, or in groups.
+    """
+    in_groups = found.packet_writes is not None and not found.holds_more_writes
+    return (
+        found.append_turns.value < _LEAST_TURNS < found.packet_turns.value and not in_groups and not layout.alike_bytes
+    )
 
 
 def _estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:

@@ -95,6 +95,11 @@ class Cache:
         return self.length.bytes_found.value * self.regions if self.length else None
 
     @property
+    def longest_band_bytes(self) -> float:
+        """Of the bands that were seen; 0 if none was."""
+        return max((band.size_bytes.value for band in self.bands.values()), default=0.0)
+
+    @property
     def burst_hides_log(self) -> bool:
         """Whether memory took so many that it gave them away meanwhile: how many the log had by then does not show."""
         return bool(self.small and self.small.writes and (self.in_memory or 0) > _MOST_IN_MEMORY * self.small.writes)

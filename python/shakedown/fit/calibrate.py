@@ -307,6 +307,9 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     cache = replace(cache, bands=cache.bands | {0.5: own})
     if passes := cache.forced:
         wanted, what = passes.ms, "time of a forced pass"
+        # A pass of more bands than had pieces took along what else was there: the end of another, or the fillers' own.
+        more = passes.bands < twin.number("translation.cleaning", "bands_per_pass")
+        beside_ms = wanted.value / passes.bands if more else 0.0
         asked: Callable[[Twin], Twin] = _itself
         collected = passes.bands * passes.pieces
 
@@ -316,7 +319,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
             return found.ms if found else None
 
     elif cache.band_ms:
-        wanted, what, asked = cache.band_ms, "time to clean a band", Twin.aggressive
+        wanted, what, asked, beside_ms = cache.band_ms, "time to clean a band", Twin.aggressive, 0.0
         collected = float(cleaning.PER_BAND)
 
         def figure(bench: Bench) -> Estimate | None:
@@ -328,7 +331,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     vague_turns = cache.collect_turns.half if cache.collect_turns else _COLLECT_TURNS
     vague_ms = 0.0 if sight.flash else collected * vague_turns * sight.turn_ms
     # What was measured and what the twin does are known equally well.
-    tolerance = (2 * wanted.half + vague_ms) / wanted.value
+    tolerance = (2 * wanted.half + vague_ms + beside_ms) / wanted.value
     on_disk = bool(twin.value("translation.cleaning", _ON_DISK)) and not sight.flash
     return [
         Stage(

@@ -430,7 +430,8 @@ def _merged_whole(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
 def _most_collecting_ms(facts: Facts, cache: Cache, tracks: int) -> float | None:
     """What it takes at most to collect all of a band: its pieces lie apart, and where tracks hold another number."""
     size_bytes = tracks * facts.track_bytes(0.5)
-    pieces = size_bytes / PIECE_BYTES
+    # Packets that leave gaps lie apart as well.
+    pieces = size_bytes / min(PIECE_BYTES, cache.layout.packet_bytes)
     if cache.flash:
         return pieces * cache.flash.read_us.high / 1e3 + size_bytes / cache.flash.rate_mb_s.low / 1e3
     if cache.collect_turns is None:

@@ -337,10 +337,9 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     if facts.bursts.write_back and cache.append.holds_more_writes:
         cache.many = appends.many(bench, stretch, settle_ns)
     tell("length of the log")
-    band_bytes = max((band.size_bytes.value for band in cache.bands.values()), default=_BAND_BYTES)
     settle_ns = _settle_ns(cache, _MARKED_BANDS)
     filler = filler_of(bench, cache)
-    cache.length = length.measure(filler, int(band_bytes), settle_ns)
+    cache.length = length.measure(filler, int(cache.longest_band_bytes or _BAND_BYTES), settle_ns)
     cache.journal = cache.length.journal if cache.length else None
     several_each = facts.cuts_visits or filler.size > cache.append.one_visit_bytes
     if not cache.journal or not cache.journal.every or several_each:
@@ -397,6 +396,7 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     tell("marks of lazy cleaning")
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
     _find_bands(bench, facts, cache, sight, tell, press)
+    cache.marks = marks.with_own_bands(cache.marks, filler, sight, size, cache.rest_ms.high, cache.longest_band_bytes)
 
 
 def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shakedown.fit.append import Journal, journal
+from shakedown.fit.append import Journal
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.length import Filler, typical
+from shakedown.fit.length import Filler, typical, without_journal
 from shakedown.fit.place import aligned
 from shakedown.fit.trace import BLOCK_BYTES, WRITE, Bench, Floats, Ints, Log, Trace
 
@@ -27,8 +26,6 @@ _MET_EARLY: Final = 0.95
 _MET_LATE: Final = 1.02
 _AWAKE_AT: Final = 0.9
 _SHOWN_TURNS: Final = 4.0
-_JOURNAL_NEAR: Final = 2
-_JOURNAL_SHARE: Final = 0.7
 # More than any of the drives passes in a turn while it skips to another piece.
 _APART_TRACKS: Final = 1.15
 _APART_SHOWN: Final = 0.85
@@ -249,7 +246,7 @@ def _stalls_ms(filler: Filler, known: Known, offsets: Ints, between: int) -> Flo
     excess = _excess_ms(log)
     if known.in_flash:
         excess[woken - 1] = 0.0
-    excess = _without(known.journal, log, excess, filling, met)
+    excess = without_journal(known.journal, log, excess, filling, met)
     return np.asarray(excess[met & (excess > _SHOWN_TURNS * known.turn_ms)])
 
 
@@ -295,26 +292,3 @@ def _excess_ms(log: Log) -> Floats:
     # The very first may have had to wake the heads.
     excess[0] = 0.0
     return np.asarray(excess)
-
-
-def _without(known: Journal | None, log: Log, excess: Floats, filling: int, met: NDArray[np.bool_]) -> Floats:
-    """The same without what the journal takes, which comes as regularly there as before.
-
-    A filler may take more visits to the log than a small write: how often it comes is asked of those that came before.
-    """
-    regular = journal(log.part(slice(filling, int(np.argmax(met)))))
-    regular = regular if regular.every else known or regular
-    near = (1 - _JOURNAL_SHARE) * regular.ms
-    late = np.flatnonzero((np.abs(excess - regular.ms) < near) & ~met & (np.arange(len(excess)) >= filling))
-    if not regular.every or not len(late):
-        return excess
-    excess = excess.copy()
-    begin = int(late[late < np.argmax(met)].max(initial=late[0]))
-    for due in np.arange(begin % regular.every, len(excess), regular.every):
-        around = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
-        # By itself, if a write there took as long; else within what the longest of them waited for.
-        alone = np.abs(excess[around] - regular.ms) < near
-        at = around.start + int(np.argmax(np.where(alone, np.inf, excess[around])))
-        if excess[at] > _JOURNAL_SHARE * regular.ms:
-            excess[at] = max(excess[at] - regular.ms, 0.0)
-    return excess

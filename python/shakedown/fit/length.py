@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.append import Journal, journal
 from shakedown.fit.estimate import Estimate
@@ -41,6 +42,8 @@ _JOURNAL_WRITES: Final = 1100
 _FEWEST_JOURNAL_WRITES: Final = 550
 _PRESSED: Final = 0.985
 _MORE_JOURNALS: Final = 2.5
+_JOURNAL_NEAR: Final = 2
+_JOURNAL_SHARE: Final = 0.7
 
 
 @dataclass(frozen=True)
@@ -226,11 +229,14 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     grain, small = layout.space_bytes(int(log.lengths[-1])), layout.space_bytes(BLOCK_BYTES)
     # So many writes go where the marks were, and what lies between them.
     end = first + marks * (grain + small) / grain
-    late = window[(window >= first) & (window < end) & (excess[window] > long)]
+    regular = journal(log.part(slice(beginning, first))) if first > 2 * beginning else Journal(0, 0.0)
+    window = window[(window >= first) & (window < end)]
+    # Passes of small bands are no longer than a journal, which counted as more of them.
+    passing = without_journal(regular, log, excess, beginning, np.arange(len(excess)) >= first)
+    excess = passing if (passing[window] > long).any() else excess
+    late = window[excess[window] > long]
     # The last pass has less to clean than others, but the one before left no more room for that.
     spacing = float(late[-1] - late[0]) / (len(late) - 1) if len(late) > 1 else np.inf
-    calm_log = log.part(slice(beginning, first))
-    regular = journal(calm_log) if first > 2 * beginning else Journal(0, 0.0)
     error = grain + layout.error_share(int(log.lengths[-1])) * length
     return Length(
         Estimate.around(length, error),
@@ -248,6 +254,29 @@ def typical(excess: Floats) -> float:
     """Of which length, or longer, the stalls are that half of the time goes to."""
     ranked = np.sort(excess)[::-1]
     return float(ranked[int(np.searchsorted(np.cumsum(ranked), 0.5 * float(ranked.sum())))])
+
+
+def without_journal(known: Journal | None, log: Log, excess: Floats, filling: int, met: NDArray[np.bool_]) -> Floats:
+    """What writes waited for, but for what the journal takes, which comes as regularly there as before.
+
+    A filler may take more visits to the log than a small write: how often it comes is asked of those that came before.
+    """
+    regular = journal(log.part(slice(filling, int(np.argmax(met)))))
+    regular = regular if regular.every else known or regular
+    near = (1 - _JOURNAL_SHARE) * regular.ms
+    late = np.flatnonzero((np.abs(excess - regular.ms) < near) & ~met & (np.arange(len(excess)) >= filling))
+    if not regular.every or not len(late):
+        return excess
+    excess = excess.copy()
+    begin = int(late[late < np.argmax(met)].max(initial=late[0]))
+    for due in np.arange(begin % regular.every, len(excess), regular.every):
+        around = slice(max(int(due) - _JOURNAL_NEAR, 0), int(due) + _JOURNAL_NEAR + 1)
+        # By itself, if a write there took as long; else within what the longest of them waited for.
+        alone = np.abs(excess[around] - regular.ms) < near
+        at = around.start + int(np.argmax(np.where(alone, np.inf, excess[around])))
+        if excess[at] > _JOURNAL_SHARE * regular.ms:
+            excess[at] = max(excess[at] - regular.ms, 0.0)
+    return excess
 
 
 def _usual(log: Log, cycle: Floats, beginning: int) -> Floats:

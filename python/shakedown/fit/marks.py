@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,9 @@ _STEPS: Final = 40
 _LEAST_STEPS: Final = 6
 _SPACING_BYTES: Final = 96 << 20
 _MARKS_AT: Final = 0.78
+# Bands further in may have more bytes than those that were seen, and behind the marks lie those of a sight.
+_LONGER: Final = 1.05
+_BEHIND_SHARE: Final = 0.19
 _REST_SURPLUS_MS: Final = 12_000.0
 _SURE: Final = 2
 _OLDEST: Final = 8
@@ -40,6 +43,15 @@ class Marks:
 
 
 @dataclass(frozen=True)
+class _Apart:
+    """How far apart marks lie, how far behind the fillers, and how many there is room for."""
+
+    spacing: int
+    behind: int = 0
+    most: int = _STEPS
+
+
+@dataclass(frozen=True)
 class _Steps:
     """How marks and fillers share a log, of which a small one has room for few."""
 
@@ -52,10 +64,10 @@ class _Steps:
     """Share that the fillers of a step take."""
 
     @staticmethod
-    def of(filler: Filler, length_bytes: float) -> _Steps:
+    def of(filler: Filler, length_bytes: float, most: int = _STEPS) -> _Steps:
         mark = filler.layout.space_bytes(BLOCK_BYTES) / length_bytes
         each = filler.layout.space_bytes(filler.size) / length_bytes
-        count = int(np.clip(_FULL / (mark + each), _LEAST_STEPS, _STEPS))
+        count = int(np.clip(_FULL / (mark + each), _LEAST_STEPS, most))
         fillers = max(int((_FULL / count - mark) / each), 1)
         return _Steps(count, fillers, mark, fillers * each)
 
@@ -76,16 +88,45 @@ def measure(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -
     return Marks(high, low, steps.whole) if high and low else None
 
 
-def _begin(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, name: str, steps: _Steps) -> Watch:
+def with_own_bands(
+    found: Marks | None, filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, band_bytes: float
+) -> Marks | None:
+    """The same, now that bands are known (0 bytes: they are not): where one had several, the low mark is found anew.
+
+    They come home together, and then more seem to have been cleaned while the cache was so full. None where there is no
+    room for enough that have a band each.
+    """
+    capacity_bytes = filler.bench.capacity_bytes
+    if found is None or band_bytes <= _spacing_bytes(capacity_bytes):
+        return found
+    spacing = aligned(_LONGER * band_bytes)
+    # One band lies between them and the fillers.
+    most = min(int(_BEHIND_SHARE * capacity_bytes / spacing) - 1, _STEPS)
+    if most < _LEAST_STEPS:
+        return None
+    low = low_mark(filler, sight, length_bytes, rest_ms, _Apart(spacing, spacing, most))
+    return replace(found, low=low, step=_Steps.of(filler, length_bytes, most).whole) if low else None
+
+
+def _spacing_bytes(capacity_bytes: int) -> int:
+    return min(_SPACING_BYTES, capacity_bytes // (6 * _STEPS)) // BLOCK_BYTES * BLOCK_BYTES
+
+
+def _begin(
+    filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, name: str, steps: _Steps, apart: _Apart | None
+) -> Watch:
     filler.flush_out(length_bytes)
     # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
     filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
-    return _watch(filler, sight, name, steps.count)
+    bench = filler.bench
+    apart = apart or _Apart(_spacing_bytes(bench.capacity_bytes))
+    first = aligned(_MARKS_AT * bench.capacity_bytes) + apart.behind
+    return Watch.over(bench, name, first + np.arange(steps.count) * apart.spacing, sight)
 
 
 @in_one_go
 def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, steps: _Steps) -> Estimate | None:
-    watch = _begin(filler, sight, length_bytes, rest_ms, "high-mark", steps)
+    watch = _begin(filler, sight, length_bytes, rest_ms, "high-mark", steps, None)
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
     before = twice(watch)
     for step in range(1, int((_FULL - steps.count * steps.mark) / steps.filled) + 1):
@@ -102,11 +143,13 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, ste
 
 
 @in_one_go
-def low_mark(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float) -> Estimate | None:
+def low_mark(
+    filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, apart: _Apart | None = None
+) -> Estimate | None:
     """How full, as a share of these bytes, the drive leaves a log that is nearly so full; None: it cleans nothing."""
     filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))
-    steps = _Steps.of(filler, length_bytes)
-    watch = _begin(filler, sight, length_bytes, rest_ms, "low-mark", steps)
+    steps = _Steps.of(filler, length_bytes, apart.most if apart else _STEPS)
+    watch = _begin(filler, sight, length_bytes, rest_ms, "low-mark", steps, apart)
     # Whole steps may end well before the log does.
     rest = max(filler.writes((_FULL - steps.count * steps.whole) * length_bytes), 0)
     fillers = filler.offsets(steps.count * steps.fillers + rest)
@@ -165,9 +208,3 @@ def moved(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
     agreed = ~watch.sight.differ(*before) & ~watch.sight.differ(*now)
     differs = [watch.sight.differ(one, then) for one in now for then in before]
     return np.asarray(agreed & np.all(differs, axis=0))
-
-
-def _watch(filler: Filler, sight: Sight, name: str, count: int) -> Watch:
-    bench = filler.bench
-    spacing = min(_SPACING_BYTES, bench.capacity_bytes // (6 * _STEPS)) // BLOCK_BYTES * BLOCK_BYTES
-    return Watch.over(bench, name, aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing, sight)

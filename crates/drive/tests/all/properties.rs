@@ -276,11 +276,20 @@ fn play_and_promise(profile: &Profile, asks: &[Ask], depth: usize, pause_ns: u64
                 break;
             }
         }
-        let request = request(tag, ask, drive.capacity_bytes());
+        let sectors = |tag: u32| {
+            let of = request(tag, &asks[tag as usize], drive.capacity_bytes());
+            of.offset_bytes / 512..(of.offset_bytes + of.bytes) / 512
+        };
         if matches!(ask.verb, Verb::Write | Verb::Trim) {
-            let sectors = request.offset_bytes / 512..(request.offset_bytes + request.bytes) / 512;
-            last.extend(sectors.map(|sector| (sector, tag)));
+            last.extend(sectors(tag).map(|sector| (sector, tag)));
         }
+        if ask.verb == Verb::Trim {
+            // It is done at once: a write that has no answer yet may wait for room, and come to lie there behind it.
+            let waiting = flying.keys().filter(|tag| asks[**tag as usize].verb == Verb::Write);
+            let waiting: Vec<_> = waiting.map(|tag| sectors(*tag)).collect();
+            last.retain(|sector, by| *by != tag || !waiting.iter().any(|sectors| sectors.contains(sector)));
+        }
+        let request = request(tag, ask, drive.capacity_bytes());
         flying.insert(tag, answered.clone());
         drive.submit(now_ns, request);
     }

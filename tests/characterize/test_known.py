@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from characterize.blind import Truth, changed, drawn, known, small_wild, wild
-from shakedown.characterize.record import Order
+from shakedown.characterize.record import Order, read_record
 from shakedown.characterize.run import Outcome, characterize
 from shakedown.data import list_profiles
 from shakedown.device.disk.facts import NO_CONSENT
@@ -169,7 +169,8 @@ def test_a_memory_that_writes_when_it_is_half_full_makes_packets_no_dearer(tmp_p
 def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:
     truth = known("st12000vn0007")
     first = _characterized(truth, tmp_path)
-    again = characterize(first.order, tmp_path / "run", NO_CONSENT, lambda _: None)
+    folder = tmp_path / "run"
+    again = characterize(first.order, folder, NO_CONSENT, lambda _: None, before=read_record(folder))
     assert again.twin.toml == first.twin.toml
 
 

@@ -211,9 +211,11 @@ def test_a_stall_is_one_long_row_with_its_true_length(
     assert [sample for sample in samples if (sample.latency_max_ns or 0) > 1.4e9] == [longest]
 
 
-def test_what_is_in_flight_when_a_load_is_stopped_counts(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_what_is_in_flight_when_a_load_is_stopped_counts(
+    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
+) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", delay_s=lambda _v, _n: 0.3)
-    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target = arena(export(), fio, tmp_path)
     with target.start("step", "rw=randwrite\nbs=4k\niodepth=8\ntime_based\nruntime=1d\n", INTERVAL_NS) as load:
         batches = iter(load)
         samples = next(batch for batch in batches if batch and total(batch))
@@ -226,9 +228,11 @@ def test_what_is_in_flight_when_a_load_is_stopped_counts(fio: Fio, tmp_path: Pat
     assert max(sample.latency_max_ns or 0 for sample in late) > 2e9
 
 
-def test_an_io_error_of_the_target_is_recorded_not_raised(fio: Fio, tmp_path: Path, socket_path: Path) -> None:
+def test_an_io_error_of_the_target_is_recorded_not_raised(
+    fio: Fio, tmp_path: Path, socket_path: Path, export: Export
+) -> None:
     server = NbdServer(socket_path, description=f"{MODELLED_PREFIX}x", fail_at=20)
-    target = arena(NbdMedium(f"nbd+unix://{socket_path}"), fio, tmp_path)
+    target = arena(export(), fio, tmp_path)
     samples, error = play(target, "rw=randwrite\nbs=4k\niodepth=1\ntime_based\nruntime=5s\n")
     target.close()
     server.close()

@@ -21,7 +21,7 @@ from shakedown.fit.platters import USUAL_SKEW_DEGREES, USUAL_TURNS
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.turns import times_as_many
-from shakedown.fit.twin import BY, UNKNOWN, Twin, span
+from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin, span
 from shakedown.fit.whereabouts import Moved
 
 _SETTLE_MS: Final = 0.2
@@ -356,7 +356,7 @@ def _limits(twin: Twin, cache: Cache) -> None:
         span = f"{low:.0f}..{high:.0f}, {shown}"
         origin = f"measured: {span} {BY}"
         if cache.may_have_met_mark:
-            origin = f"{UNKNOWN}; {span}, but nothing came home in silence"
+            origin = f"{UNKNOWN}; {span}, {PERHAPS_MARK}"
     held = USUAL_WRITES if cache.in_memory is None else cache.in_memory
     small = cache.small.writes if cache.small else None
     if small is None and cache.single and cache.single.writes is not None:

@@ -15,7 +15,7 @@ from shakedown.fit.cache import (
     space_surely_ends,
 )
 from shakedown.fit.trace import BLOCK_BYTES
-from shakedown.fit.twin import BY, UNKNOWN, Twin
+from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin
 
 # So many fewer durable writes than others end a fill where packets are counted.
 _FEWER: Final = 0.6
@@ -99,7 +99,7 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
     if cache.hides_stalls:
         shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"
     elif cache.may_have_met_mark:
-        shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, but nothing came home in silence"
+        shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, {PERHAPS_MARK}"
     twin.put(section, "entries", max(counted), shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 
@@ -113,7 +113,7 @@ def _entries_by_single(twin: Twin, cache: Cache, single: int, met: int) -> None:
     if cache.hides_stalls:
         shown = origin = f"{UNKNOWN}; about {single}, but a forced pass takes as long as the journal"
     elif cache.may_have_met_mark:
-        shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, but nothing came home in silence"
+        shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, {PERHAPS_MARK}"
     twin.put(section, "entries", single, shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 

@@ -11,6 +11,7 @@ from shakedown.fit.estimate import Estimate
 
 UNKNOWN: Final = "assumed: not identified"
 BY: Final = "by characterize"
+PERHAPS_MARK: Final = "but nothing came home in silence: perhaps the mark from which on it cleans under pressure"
 _WHOLE: Final = 1e-6
 
 Plain = int | float | bool | str | list[list[float]]

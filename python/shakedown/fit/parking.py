@@ -74,13 +74,13 @@ def measure(bench: Bench, slow_ms: float, turn_ms: float, cleans_after_ms: float
 
 def put_parking(twin: Twin, parking: Parking | None) -> None:
     """Into the twin: what rests while nobody asks, if it was looked for."""
-    for rest, after, back, unit_ms in (
-        (parking and parking.heads, "park_after_s", "unpark_ms", 1),
-        (parking and parking.platters, "spin_down_after_s", "spin_up_s", 1000),
+    for rest, after, back, each_ms, digits in (
+        (parking and parking.heads, "park_after_s", "unpark_ms", 1.0, 1),
+        (parking and parking.platters, "spin_down_after_s", "spin_up_s", 1e-3, 3),
     ):
         if rest:
             twin.put_measured("mechanics", after, rest.after_s, 1)
-            twin.put_measured("mechanics", back, rest.back_ms.scaled(1 / unit_ms), 1 if unit_ms == 1 else 3)
+            twin.put_measured("mechanics", back, rest.back_ms.scaled(each_ms), digits)
             continue
         why = f"measured: not within ten minutes {BY}"
         if parking is None:

@@ -34,6 +34,7 @@ class ArenaBench:
         self._goes_on = any(folder.glob("*.parquet"))
         self._one_go = False
         self._durable = durable
+        self._to_sync: set[Path] = set()
         self.capacity_bytes = capacity_bytes
 
     def holds_next(self) -> bool:
@@ -64,6 +65,8 @@ class ArenaBench:
         metadata = {"ended_ns": str(log.ended_ns), "grain_ns": str(log.grain_ns)}
         log.to_frame().write_parquet(content, metadata=metadata)
         replace_file(file, content.getvalue(), durable=self._durable)
+        if not self._durable:
+            self._to_sync |= {file, self._folder}
         return log
 
     def idle(self, duration_ns: int) -> None:
@@ -89,19 +92,19 @@ class ArenaBench:
 
     def sync(self) -> None:
         """Have all logs outlive a loss of power. Raises EnvironmentFailure."""
-        if self._durable:
-            return
-        for path in (*self._folder.glob("*.parquet"), self._folder):
+        for path in sorted(self._to_sync):
             try:
                 sync(path)
             except OSError as error:
                 raise failed_write(path, error) from error
+        self._to_sync.clear()
 
     def forget_after(self, number: int) -> None:
         """Have all behind the log with this number measured anew."""
         for file in self._folder.glob("*.parquet"):
             if int(file.name.partition("-")[0]) > number:
                 file.unlink()
+                self._to_sync.discard(file)
         self._number = number
         self._goes_on = False
 

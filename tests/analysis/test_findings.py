@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -310,6 +311,29 @@ def test_a_fall_that_lasts_while_the_load_goes_on_is_told_as_without_that_step(l
     held = {name: value for name, value in lasting.evidence.items() if name.startswith("held_iops")}
     assert held["held_iops"] == pytest.approx(later, rel=0.1)
     assert lasting == alone.model_copy(update={"evidence": alone.evidence | {"loaded_after_s": loaded_on_s} | held})
+
+
+@pytest.mark.parametrize("pressed", [24.0, 48.0])
+def test_a_drive_that_falls_while_the_load_goes_on_is_held_at_what_is_left(pressed: float) -> None:
+    """Cleaning under pressure takes half the rate; what is left once the cache is full shows only later."""
+    rows = load(lambda t: np.where(t < 400, 120.0, pressed), 460, noise=0.1)
+    rows += load(lambda t: np.where(t < 300, pressed, 1.5), 1200, noise=0.1, start_s=460.0, step="hold")
+    found = findings([AFTER_STALLS], Loads(frame(rows)), None, {"step": Cliff(hold_ns=30 * S)})[0]
+    assert found.value == pytest.approx(400, abs=2)
+    assert found.evidence["iops_after"] == pytest.approx(pressed, rel=0.1)
+    assert found.evidence["fell_later_s"] == pytest.approx(300, abs=2)
+    assert found.evidence["fell_later_requests"] == pytest.approx(300 * pressed, rel=0.05)
+    assert found.evidence["held_iops"] == pytest.approx(1.5, rel=0.1)
+    assert re.search(r"It fell again 5 min .* from [\d.]+ IOPS to 1\.[45]\d? IOPS\.$", found.text)
+
+
+def test_a_drive_that_falls_only_while_the_load_goes_on_is_held_at_what_is_left() -> None:
+    rows = load(lambda t: np.full(len(t), 120.0), 460, noise=0.1)
+    rows += load(lambda t: np.where(t < 300, 120.0, 1.5), 1200, noise=0.1, start_s=460.0, step="hold")
+    found = findings([AFTER_STALLS], Loads(frame(rows)), None, {"step": Cliff(hold_ns=30 * S)})[0]
+    assert found.value is None
+    assert found.evidence["held_iops"] == pytest.approx(1.5, rel=0.1)
+    assert "No cliff in step step" in found.text and " It fell 5 min" in found.text
 
 
 def test_what_is_written_over_and_over_counts_once() -> None:

@@ -85,6 +85,57 @@ def test_entries_show_where_more_writes_than_a_band_has_blocks_begin_the_cleanin
     _holds(outcome, truth, "translation.cache.entries")
 
 
+def _large(**cache: int | float | str) -> Truth:
+    """One of 8 TB whose passes take three bands each, with such a cache."""
+    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.83, "low_mark": 0.57, "bands_per_pass": 3}
+    values = changed("wd40efax", geometry__capacity_bytes=8_001_563_222_016).values | {
+        "translation.tracks_per_band": 31
+    }
+    values |= {f"translation.cleaning.{key}": value for key, value in marks.items()}
+    values |= {"translation.cache.bytes": 31_299_997_696} | {f"translation.cache.{key}": cache[key] for key in cache}
+    values.pop("translation.cleaning.idle_ms")
+    return with_values(values)
+
+
+@pytest.mark.parametrize(
+    "cache",
+    [
+        {"entries": 30_000, "entry_counts": "packet", "packet_writes": 3},
+        # More than are tried one by one.
+        {"entries": 300_000, "entry_counts": "write", "packet_writes": 1},
+        {"entries": 160_000, "entry_counts": "packet", "packet_writes": 2, "append_turns": 3.0},
+    ],
+    ids=["few", "many", "many-packets"],
+)
+def test_a_drive_that_cleans_all_that_is_watched_soon_after_its_mark_is_seen_to(
+    cache: dict[str, int | float | str], tmp_path: Path
+) -> None:
+    """All 96 marks were home before the first look behind it: its mark was told as the end of its log."""
+    truth = _large(**cache)
+    outcome = _outcome(truth, tmp_path)
+    twin = outcome.twin
+    told = ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark", "cleaning.bands_per_pass")
+    assert not {f"translation.{key}" for key in (*told, "tracks_per_band")} & {*twin.unidentified()}
+    for key in told[:4]:
+        _holds(outcome, truth, f"translation.{key}")
+    assert twin.value("translation", "tracks_per_band") == 31
+    assert twin.value("translation.cleaning", "bands_per_pass") == 3
+
+
+def test_streams_of_a_drive_that_completes_a_band_only_for_the_next_stream_are_told(tmp_path: Path) -> None:
+    """The band that a rewriting had left was completed for the run, with what the run had cached: 180 KB for 8 MiB."""
+    truth = _large(entries=140_000)
+    truth = with_values(truth.values | {"translation.tracks_per_band": 111})
+    outcome = _outcome(truth, tmp_path)
+    for key in ("min_request_bytes", "min_run_bytes", "tracked"):
+        assert f"translation.streams.{key}" not in outcome.twin.unidentified()
+        _holds(outcome, truth, f"translation.streams.{key}")
+    # Several marks lay in each band of 200 MB, and both marks seemed to contradict each other.
+    for key in ("cache.bytes", "cleaning.high_mark", "cleaning.low_mark"):
+        assert f"translation.{key}" not in outcome.twin.unidentified()
+        _holds(outcome, truth, f"translation.{key}")
+
+
 @pytest.mark.parametrize("mapping", ["static", "dynamic"])
 def test_one_that_cleans_whatever_it_holds_at_once_is_told_as_that(mapping: str, tmp_path: Path) -> None:
     """Of bands that move nearly all lies elsewhere for ever, as what waits for silence does: so it was not asked."""

@@ -5,10 +5,11 @@ From then on an operation of cleaning comes after each of the host's, and most a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shakedown.fit.append import most_at_once
 from shakedown.fit.bands import Bands
@@ -26,12 +27,17 @@ _LATE_OF: Final = 10
 _LATE: Final = 3
 _PERHAPS_LATE: Final = 2
 _FIRST_VISITS: Final = 400
-# Twenty minutes, of a drive whose entries are too many to show.
-_MOST_VISITS: Final = 100_000
+# Forty minutes, of a drive whose entries are too many to show.
+_MOST_VISITS: Final = 200_000
 _MORE_THAN_ENOUGH: Final = 1.05
 _SHARE_OF_BAND: Final = 0.5
 _AGREE: Final = 0.02
 _SURELY: Final = 0.8
+_CALM_SHARE: Final = 0.9
+_FEWEST_CALM: Final = 20
+# As many whole packets before one of a single write that a quarter more groups fill the log if writes count.
+_WHOLE_PACKETS: Final = 4
+_MORE_PACKETS: Final = 1.25
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Begins:
     """Whether packets count; None: not known, each write was one."""
     least: int = 0
     """So many writes did not make it begin; 0: that is not known."""
+    grain: int = 1
+    """Writes, or packets, that the count is known to."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +88,50 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
     size_bytes = int(band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
     first = int(band.border + FREE_BANDS * size_bytes) // BLOCK_BYTES * BLOCK_BYTES
     course = _Course(filler, Stretch(first, size_bytes), high, turn_ms)
-    groups, written = course.until_late(together)
+    groups, written = course.until_late(together, together)
     if groups is None:
-        return Begins(None, least=written * together)
-    alone, _ = course.until_late(1, int(_MORE_THAN_ENOUGH * groups))
+        return _in_large_groups(course, together, most_at_once(bursts) if bursts.write_back else 1, written * together)
+    alone, _ = course.until_late(1, 1, int(_MORE_THAN_ENOUGH * groups))
     if alone is not None:
         by_packet = True if together > 1 else None
         return Begins(alone, by_packet) if _agree(alone, groups) else Begins(None)
     if together == 1:
         return Begins(None)
-    again, _ = course.until_late(together)
+    again, _ = course.until_late(together, together)
     return Begins(groups * together, by_packet=False) if again and _agree(again, groups) else Begins(None)
 
 
-def _agree(one: int, other: int) -> bool:
+def _in_large_groups(course: _Course, packet_writes: int, most: int, least: int) -> Begins:
+    """The same with as many writes at once as memory surely holds: a visit to the log takes time and space, too."""
+    group = most // packet_writes * packet_writes
+    course = replace(course, calm_writes=int(_CALM_SHARE * least))
+    if group <= packet_writes or course.calm_writes < _FEWEST_CALM * group:
+        return Begins(None, least=least)
+    found, surely = course.until_late(group, packet_writes)
+    if found is None:
+        return Begins(None, least=max(least, surely * group))
+    again, _ = course.until_late(group, packet_writes)
+    if again is None or not _agree(found, again):
+        return Begins(None)
+    if packet_writes == 1:
+        return Begins(found * group, grain=group)
+    return _with_single_writes(course, packet_writes, found * group, group)
+
+
+def _with_single_writes(course: _Course, packet_writes: int, writes: int, grain: int) -> Begins:
+    """What counts, where so many ``writes`` in whole packets make it begin: groups with a packet of one tell."""
+    whole = max(int(_WHOLE_PACKETS * (1 - _MORE_PACKETS / packet_writes)), 1)
+    odd = whole * packet_writes + 1
+    by_writes, by_packets = writes / odd, writes / packet_writes / (whole + 1)
+    found, _ = course.until_late(odd, packet_writes, int(_MORE_THAN_ENOUGH * by_writes))
+    if found is not None and _agree(found, by_writes):
+        return Begins(writes, by_packet=False, grain=grain)
+    if found is not None and _agree(found, by_packets):
+        return Begins(found * (whole + 1), by_packet=True, grain=whole + 1)
+    return Begins(None, least=writes)
+
+
+def _agree(one: float, other: float) -> bool:
     return abs(one / other - 1) < _AGREE
 
 
@@ -103,20 +141,22 @@ class _Course:
     where: Stretch
     high: Estimate
     turn_ms: float
+    calm_writes: int = 0
+    """So many are known to begin no cleaning; 0: not known of any."""
 
     @property
     def bench(self) -> Bench:
         return self.filler.bench
 
     @in_one_go
-    def until_late(self, group: int, most: int = _MOST_VISITS) -> tuple[int | None, int]:
+    def until_late(self, group: int, packet_writes: int, most: int = _MOST_VISITS) -> tuple[int | None, int]:
         """Behind how many groups, each durable, cleaning begins, and how many surely began none.
 
         There are no more than space allows.
         """
-        bench, layout = self.bench, self.filler.layout
+        bench, layout, calm = self.bench, self.filler.layout, self.calm_writes // group
         room = (bench.capacity_bytes - self.where.first) // self.where.size_bytes * self.where.each // group
-        by_space = _SURELY * self.high.low / layout.group_bytes(group, group)
+        by_space = _SURELY * self.high.low / layout.group_bytes(group, packet_writes)
         most = int(min(most, room, by_space))
         empty(self.filler.near(self.where.first), self.high)
         cycles: list[Floats] = []
@@ -127,17 +167,28 @@ class _Course:
             log = bench.play("entries", Trace.writes(places, flush_every=group))
             cycles.append(log.cycle_ms.reshape(-1, group).sum(axis=1))
             done += chunk
-            late = _late_from(np.concatenate(cycles), self.turn_ms, _LATE)
+            late = _late_from(np.concatenate(cycles), self.turn_ms, _LATE, calm)
             if late is not None:
                 return (late if late <= most else None), min(late, most)
             chunk = max(_FIRST_VISITS, done // 4)
-        perhaps = _late_from(np.concatenate(cycles), self.turn_ms, _PERHAPS_LATE) if cycles else 0
+        perhaps = _late_from(np.concatenate(cycles), self.turn_ms, _PERHAPS_LATE, calm) if cycles else 0
         return None, most if perhaps is None else min(perhaps, most)
 
 
-def _late_from(cycle_ms: Floats, turn_ms: float, many: int) -> int | None:
-    """The first write that is late and one of so ``many`` late ones among a few."""
-    late = cycle_ms > float(np.median(cycle_ms[: _FIRST_VISITS // 2])) + _LATE_TURNS * turn_ms
+def _late_from(cycle_ms: Floats, turn_ms: float, many: int, calm: int) -> int | None:
+    """The first write that is late and one of so ``many`` late ones among a few.
+
+    Where many seem to be of those that are surely ``calm``, each other one had the journal to wait for: later than all
+    of these are the others then.
+    """
+    usual = float(np.median(cycle_ms[: _FIRST_VISITS // 2]))
+    found = _crowded(cycle_ms > usual + _LATE_TURNS * turn_ms, many)
+    if found is None or found >= calm:
+        return found
+    return _crowded(cycle_ms > float(cycle_ms[:calm].max()) + _LATE_TURNS * turn_ms, many)
+
+
+def _crowded(late: NDArray[np.bool_], many: int) -> int | None:
     sums = np.append(0, np.cumsum(late))
     crowded = np.flatnonzero(late[: 1 - _LATE_OF] & (sums[_LATE_OF:] - sums[:-_LATE_OF] >= many))
     return int(crowded[0]) if len(crowded) else None

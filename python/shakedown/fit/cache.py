@@ -40,6 +40,8 @@ class Cache:
     marks: marks.Marks | None = None
     by_pressure: bool = False
     """Whether it cleans without waiting for silence, once it is lazy and has passed its high mark."""
+    begins_at: Estimate | None = None
+    """Bytes of the log, at one of its places, at which such a one begins to clean."""
     most_dirty_first: bool | None = None
     """In which order it cleans bands; None: not known."""
     contradicts: bool = False

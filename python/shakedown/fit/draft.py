@@ -45,6 +45,9 @@ _BY_ANGLES: Final = (
     "append_turns",
     "append_tracks",
 )
+_USUAL_MARKS: Final = {"high_mark": 0.9, "low_mark": 0.8}
+# Of the tracks of a band, as one band at each place shows them.
+_ONE_APART: Final = 0.1
 _SEEN_UNDER_PRESSURE: Final = ("when", "driven", "order")
 
 
@@ -291,9 +294,10 @@ def bands_origin(counts: list[float], found: str, *, one_each: bool = False) -> 
     """
     if not counts:
         return UNKNOWN
-    if not band_tracks.agree(counts):
+    few, many = round(min(counts)), round(max(counts))
+    if not band_tracks.agree(counts) or (one_each and many - few > max(_ONE_APART * many, 1)):
         return f"{UNKNOWN}; places disagree: {found}"
-    span = f"{round(min(counts))}..{round(max(counts))} tracks: " if one_each else ""
+    span = f"{few}..{many} tracks: " if one_each else ""
     return f"measured: {span}{found} {BY}"
 
 
@@ -363,6 +367,9 @@ def _limits(twin: Twin, cache: Cache) -> None:
         # Where a write is a packet they are the same.
         small = cache.single.writes + held
     room = cache.bytes_found or (small or 1000) * gathered_bytes(cache)
+    if cache.begins_at and cache.length is None:
+        room = cache.begins_at.value / _USUAL_MARKS["high_mark"] * cache.regions
+        origin = f"{UNKNOWN}; at least {cache.begins_at.low * cache.regions:.0f}, where it begins to clean"
     twin.put("translation.cache", "bytes", _blocks(room), origin)
     put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
 
@@ -388,7 +395,7 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     else:
         twin.put(section, "idle_ms", 1000, f"{UNKNOWN}; it rested with its cache full")
     if cache.lazy:
-        for key, value in (("high_mark", 0.9), ("low_mark", 0.8)):
+        for key, value in _USUAL_MARKS.items():
             found = mark(cache, key, twin.number(section, "bands_per_pass"))
             if found:
                 twin.put_measured(section, key, found, 4)

@@ -142,7 +142,8 @@ def _entries_at_mark(twin: Twin, cache: Cache) -> None:
         return
     what = "writes" if begins.by_packet is False else "durable writes"
     high = cache.marks.high
-    count, low, most = (round(begins.count / share) for share in (high.value, high.high, high.low))
+    count, most = (round(begins.count / share) for share in (high.value, high.low))
+    low = round((begins.count - begins.grain) / high.high)
     shown = f"measured: {low}..{most}, where cleaning begins at {begins.count} {what} {BY}"
     twin.put(section, "entries", count, shown)
     origin = f"{UNKNOWN}; each was durable, and so a packet"

@@ -403,7 +403,7 @@ def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: 
     """One that cleans without waiting for silence: what was met is its high mark, and its log is longer."""
     assert cache.length
     filler, met = filler_of(bench, cache), cache.length
-    cache.length, cache.streams_doubted = None, True
+    cache.length, cache.begins_at, cache.streams_doubted = None, met.bytes_found, True
     # One in which the log was cleaned under way is none.
     tell("journal")
     filler.flush_out(met.bytes_found.high)

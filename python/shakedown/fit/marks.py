@@ -17,6 +17,7 @@ from shakedown.fit.whereabouts import Sight, Watch
 _STEPS: Final = 40
 _LEAST_STEPS: Final = 6
 _SPACING_BYTES: Final = 96 << 20
+_WIDE_BYTES: Final = 1 << 30
 _MARKS_AT: Final = 0.78
 # Bands further in may have more bytes than those that were seen, and behind the marks lie those of a sight.
 _LONGER: Final = 1.05
@@ -43,12 +44,18 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class _Apart:
+class Apart:
     """How far apart marks lie, how far behind the fillers, and how many there is room for."""
 
     spacing: int
     behind: int = 0
     most: int = _STEPS
+
+    @staticmethod
+    def widely(capacity_bytes: int) -> Apart:
+        """Such that hardly any band has several, or the fillers and a mark, whatever its size."""
+        spacing = min(_WIDE_BYTES, int(_BEHIND_SHARE * capacity_bytes / (_STEPS + 1))) // BLOCK_BYTES * BLOCK_BYTES
+        return Apart(spacing, spacing)
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def with_own_bands(
     most = min(int(_BEHIND_SHARE * capacity_bytes / spacing) - 1, _STEPS)
     if most < _LEAST_STEPS:
         return None
-    low = low_mark(filler, sight, length_bytes, rest_ms, _Apart(spacing, spacing, most))
+    low = low_mark(filler, sight, length_bytes, rest_ms, Apart(spacing, spacing, most))
     return replace(found, low=low, step=_Steps.of(filler, length_bytes, most).whole) if low else None
 
 
@@ -113,13 +120,13 @@ def _spacing_bytes(capacity_bytes: int) -> int:
 
 
 def _begin(
-    filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, name: str, steps: _Steps, apart: _Apart | None
+    filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, name: str, steps: _Steps, apart: Apart | None
 ) -> Watch:
     filler.flush_out(length_bytes)
     # A lazy drive, too, closes what a stream has left, and may clean a band or two with it.
     filler.bench.idle(int((rest_ms + _REST_SURPLUS_MS) * 1e6))
     bench = filler.bench
-    apart = apart or _Apart(_spacing_bytes(bench.capacity_bytes))
+    apart = apart or Apart(_spacing_bytes(bench.capacity_bytes))
     first = aligned(_MARKS_AT * bench.capacity_bytes) + apart.behind
     return Watch.over(bench, name, first + np.arange(steps.count) * apart.spacing, sight)
 
@@ -144,7 +151,7 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, ste
 
 @in_one_go
 def low_mark(
-    filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, apart: _Apart | None = None
+    filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, apart: Apart | None = None
 ) -> Estimate | None:
     """How full, as a share of these bytes, the drive leaves a log that is nearly so full; None: it cleans nothing."""
     filler = filler.near(aligned(_MARKS_AT * filler.bench.capacity_bytes))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
-from shakedown.fit.marks import low_mark, moved, oldest_cleaned, twice
+from shakedown.fit.marks import Apart, low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
 from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Found, Ints, Log, Trace, in_one_go
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, forgetting, reference_places
@@ -28,6 +28,7 @@ _MARKS_AT: Final = 0.3
 _MARKS_SHARE: Final = 0.4
 _HALF_FULL: Final = 0.5
 _BEYOND: Final = 1.01
+_STEPS: Final = 16
 _READS: Final = 1000
 _READS_AT: Final = 0.8
 _READS_SHARE: Final = 1 / 16
@@ -96,7 +97,10 @@ def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate) -> bool:
 
 
 def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
-    """How many marks came home while the host only read."""
+    """How many marks came home while the host only read: between any two looks of which nothing was written.
+
+    A drive that is quick has cleaned all of them a little above its mark: the log is filled in steps from below there.
+    """
     bench, layout = filler.bench, filler.layout
     each = layout.space_bytes(BLOCK_BYTES) + layout.space_bytes(filler.size)
     count = int(np.clip(_HALF_FULL * full.value / each, _FEWEST_MARKS, _MOST_MARKS))
@@ -104,31 +108,39 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
     near = filler.near(int(marks[0]))
     empty(near, full)
-    beyond = near.writes(_BEYOND * full.high - count * layout.space_bytes(BLOCK_BYTES)) + 1
-    fillers = near.offsets(max(beyond, count))
+    marked = count * layout.space_bytes(BLOCK_BYTES)
+    below, beyond = (near.writes(log_bytes - marked) for log_bytes in (full.low / _BEYOND, _BEYOND * full.high))
+    fillers = near.offsets(max(beyond + 1, count))
     writes = marked_trace(marks, fillers, near.size)
-    # A mark, a filler and their flushes each.
-    begun = 4 * count
     look = Trace.reads(np.concatenate([reference_places(bench), marks[apart(count)]]))
     slot = int(_READS_SHARE * bench.capacity_bytes / _READS) // BLOCK_BYTES * BLOCK_BYTES
     reads = Trace.reads(scattered(_READS, aligned(_READS_AT * bench.capacity_bytes), _READS, slot))
     # As long as nothing is to be cleaned: the second look would come from memory, and the reads make that forget again.
     between = forgetting(bench, look.offsets, sight.kept)
-    trace = writes.part(slice(None, begun)) + look + between + writes.part(slice(begun, None)) + look + reads + look
+    # A mark, a filler and their flushes each; then fillers.
+    begun = 4 * count
+    steps = 2 * (count + np.linspace(max(below, count), len(fillers), _STEPS + 1).astype(int))
+    trace, begins = writes.part(slice(None, begun)) + look + between, [0]
+    at = len(look) + len(between)
+    for first, last in zip([begun, *steps[:-1]], steps, strict=True):
+        trace += writes.part(slice(int(first), int(last))) + look + between + look
+        begins += [at, at + len(look) + len(between)]
+        at = begins[-1] + len(look)
+    trace += reads + look
     log = bench.play("unasked", trace)
     read = log.part(log.verbs == READ)
-    second = len(look) + len(between)
-    looks = [read.part(slice(begin, begin + len(look))) for begin in (0, second, second + len(look) + _READS)]
-    away, then, now = (angles_of(one, sight)[np.argsort(apart(count))] for one in looks)
+    looks = [read.part(slice(begin, begin + len(look))) for begin in (*begins, at + _READS)]
+    away, *later = (angles_of(one, sight)[np.argsort(apart(count))] for one in looks)
     every = np.ones(count, bool)
-    first, later = (oldest_cleaned(sight.differ(angles, away), every)[0] for angles in (then, now))
-    return later - first
+    home = np.array([oldest_cleaned(sight.differ(angles, away), every)[0] for angles in later])
+    # Twice before each step's next one, and a last time behind all those reads.
+    return int(max((home[1::2] - home[:-1:2]).max(), home[-1] - home[-2]))
 
 
 def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:
     """The low mark beside the high one."""
     scale = _LOW_SCALE * high.value
-    low = low_mark(filler, sight, scale, 0.0)
+    low = low_mark(filler, sight, scale, 0.0, Apart.widely(filler.bench.capacity_bytes))
     if low is None:
         return None
     return Full(high, Estimate(low.value * scale, low.low * scale, low.high * scale), (low.high - low.low) * scale)
@@ -268,6 +280,16 @@ def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands 
 
     None where there is no room for enough that could come, or the band is longer than what is watched.
     """
+    half = min(_PROBES * _PROBE_BYTES, aligned(_PROBES_SHARE * drained.bench.capacity_bytes))
+    if found := _band_within(drained, share, half, most_dirty_first=most_dirty_first):
+        return found
+    # As far again: to begin with that would take two small bands for one.
+    found = _band_within(drained, share, 2 * half, most_dirty_first=most_dirty_first)
+    return found if found and found.size_bytes.value > half else None
+
+
+def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first: bool) -> Bands | None:
+    """The same, looked for at so many bytes on either side."""
     bench = drained.filler.bench
     # Where the dirtiest go first none of what is watched is to be dirtier than the guards, nor they than the band.
     each = _GUARDS if most_dirty_first else 0
@@ -275,7 +297,6 @@ def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands 
     if count < _FEWEST_PROBES:
         return None
     guards = _guards(bench, count + 1 if most_dirty_first else 1)
-    half = min(_PROBES * _PROBE_BYTES, int(_PROBES_SHARE * bench.capacity_bytes))
     centre = aligned(np.clip(share * bench.capacity_bytes, half, bench.capacity_bytes - half - _KEPT_BYTES))
     first = centre + np.arange(count + 2 if most_dirty_first else 1) * _STEP_BYTES
     # What is known to be of the band below and above, and what is not.

@@ -23,6 +23,10 @@ LONG_RUN_BYTES: Final = 64 << 20
 # Where nothing was written in sequence before: a stream that ended within would be gone on with.
 _RUNS_AT: Final = (0.76, 0.775)
 _COMPLETING_NS: Final = 20_000_000_000
+# Of a band that a stream left early the rest is completed in no silence where cleaning does not wait for one, but once
+# another stream needs the place: then with all that is cached of it. So the stream before leaves it behind.
+_PAST_BYTES: Final = 256 << 20
+_PAST_SHARE: Final = 1 / 200
 _GRAIN_BYTES: Final = 64 << 10
 _DURABLE_BYTES: Final = 256 << 10
 _MOST_AFTER_BYTES: Final = 4 << 20
@@ -152,7 +156,8 @@ def _away_after_run(bench: Bench, share: float, request: int, sight: Sight) -> N
     """Which parts of a long run, written from ``share`` of the capacity on, do not lie where they did."""
     first = aligned(share * bench.capacity_bytes)
     places = first + np.arange(LONG_RUN_BYTES // _GRAIN_BYTES) * _GRAIN_BYTES
-    rewrite(bench, "stream-run-before", first, LONG_RUN_BYTES)
+    past = min(_PAST_BYTES, aligned(_PAST_SHARE * bench.capacity_bytes))
+    rewrite(bench, "stream-run-before", first, LONG_RUN_BYTES + past)
     # The band that this leaves is to be complete: else the run makes the drive complete it, with what it cached of it.
     bench.idle(_COMPLETING_NS)
     forget(bench, places, sight.kept)

@@ -31,7 +31,7 @@ LOADED_AFTER: Final = "loaded_after_s"
 """In the evidence: for how long a drive that had fallen was loaded on, the step that went on with it included."""
 
 HELD_IOPS: Final = "held_iops"
-"""In the evidence: the rate in the step that went on with the load."""
+"""In the evidence: the rate in the step that went on with the load; where it collapsed in that, the rate since."""
 
 _ENOUGH_STALLS: Final = 3
 """A rate over fewer of the longest requests tells where they happened to fall, rather than what is left."""
@@ -85,7 +85,7 @@ def find_cliff(
         located, found = None, passed
     else:
         found = _cliff(step, series, located, going_on)
-    found = _with(found, _held(going_on))
+    found = _with_hold(found, going_on, cliff, fell=located is not None)
     if "bytes_total" in found.evidence:
         found = _with(found, {"bytes_total": min(int(found.evidence["bytes_total"]), most_bytes)})
     if early is None:
@@ -110,16 +110,35 @@ def find_cliff(
     return found.model_copy(update={"evidence": found.evidence | evidence, "text": " ".join(sentences) + advice})
 
 
-def _with(found: Finding, evidence: Mapping[str, float | int | str]) -> Finding:
-    return found.model_copy(update={"evidence": {**found.evidence, **evidence}})
+def _with(found: Finding, evidence: Mapping[str, float | int | str], text: str | None = None) -> Finding:
+    told = found.text if text is None else text
+    return found.model_copy(update={"evidence": {**found.evidence, **evidence}, "text": told})
 
 
-def _held(going_on: GoingOn | None) -> dict[str, float]:
-    """The rate while the load went on, and how far it may be off; empty where it did not."""
+def _with_hold(found: Finding, going_on: GoingOn | None, cliff: Cliff, *, fell: bool) -> Finding:
+    """The rate while the load went on, and how far it may be off; nothing where it did not.
+
+    Where it collapsed then, again if it ``fell`` before, the rate is what is left, and not a mean of both.
+    """
     if going_on is None or not len(held := going_on.series.loaded):
-        return {}
+        return found
+    evidence: dict[str, float | int | str] = {}
+    text = found.text
+    if located := locate_cliff(held, cliff):
+        before = slice(None, located.index)
+        requests = int(held.requests[before].sum())
+        evidence = {
+            "fell_later_s": located.at_s,
+            "fell_later_requests": requests,
+            "fell_later_bytes": int(held.bytes[before].sum()),
+        }
+        text += (
+            f" It fell{' again' * fell} {format_duration(located.at_s * NS_PER_S)} after step {going_on.step}, with the"
+            f" same load, began, after {requests:,} requests more: from {located.before} to {located.after}."
+        )
+        held = held.since(located.index)
     iops = _per_second(float(held.requests.sum()), float(held.duration_s.sum()))
-    return {HELD_IOPS: iops, **_spread(HELD_IOPS, iops, held)}
+    return _with(found, evidence | {HELD_IOPS: iops, **_spread(HELD_IOPS, iops, held)}, text)
 
 
 @dataclass(frozen=True)

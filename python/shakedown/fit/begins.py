@@ -32,6 +32,7 @@ _MOST_VISITS: Final = 200_000
 _MORE_THAN_ENOUGH: Final = 1.05
 _SHARE_OF_BAND: Final = 0.5
 _AGREE: Final = 0.02
+_TRIES: Final = 4
 _SURELY: Final = 0.8
 _CALM_SHARE: Final = 0.9
 _FEWEST_CALM: Final = 20
@@ -91,13 +92,13 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
     groups, written = course.until_late(together, together)
     if groups is None:
         return _in_large_groups(course, together, most_at_once(bursts) if bursts.write_back else 1, written * together)
-    alone, _ = course.until_late(1, 1, int(_MORE_THAN_ENOUGH * groups))
+    alone = course.not_before(groups, 1, 1, int(_MORE_THAN_ENOUGH * groups))
     if alone is not None:
         by_packet = True if together > 1 else None
         return Begins(alone, by_packet) if _agree(alone, groups) else Begins(None)
     if together == 1:
         return Begins(None)
-    again, _ = course.until_late(together, together)
+    again = course.not_before(groups, together, together)
     return Begins(groups * together, by_packet=False) if again and _agree(again, groups) else Begins(None)
 
 
@@ -110,7 +111,7 @@ def _in_large_groups(course: _Course, packet_writes: int, most: int, least: int)
     found, surely = course.until_late(group, packet_writes)
     if found is None:
         return Begins(None, least=max(least, surely * group))
-    again, _ = course.until_late(group, packet_writes)
+    again = course.not_before(found, group, packet_writes)
     if again is None or not _agree(found, again):
         return Begins(None)
     if packet_writes == 1:
@@ -123,7 +124,7 @@ def _with_single_writes(course: _Course, packet_writes: int, writes: int, grain:
     whole = max(int(_WHOLE_PACKETS * (1 - _MORE_PACKETS / packet_writes)), 1)
     odd = whole * packet_writes + 1
     by_writes, by_packets = writes / odd, writes / packet_writes / (whole + 1)
-    found, _ = course.until_late(odd, packet_writes, int(_MORE_THAN_ENOUGH * by_writes))
+    found = course.not_before(int(by_packets), odd, packet_writes, int(_MORE_THAN_ENOUGH * by_writes))
     if found is not None and _agree(found, by_writes):
         return Begins(writes, by_packet=False, grain=grain)
     if found is not None and _agree(found, by_packets):
@@ -147,6 +148,14 @@ class _Course:
     @property
     def bench(self) -> Bench:
         return self.filler.bench
+
+    def not_before(self, least: int, group: int, packet_writes: int, most: int = _MOST_VISITS) -> int | None:
+        """The same, known to be no sooner: a drive that seems to begin then still cleans what was written before."""
+        for _ in range(_TRIES):
+            found, _ = self.until_late(group, packet_writes, most)
+            if found is None or found > (1 - _AGREE) * least:
+                return found
+        return found
 
     @in_one_go
     def until_late(self, group: int, packet_writes: int, most: int = _MOST_VISITS) -> tuple[int | None, int]:

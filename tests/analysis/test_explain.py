@@ -1,6 +1,7 @@
 """Field notes E: on its own figures the reasoning must reach its conclusions."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -158,6 +159,21 @@ def test_random_access_is_isolated() -> None:
     assert "001b has no more writes than 001c" in isolate(proofs)[0]
 
 
+@pytest.mark.parametrize("of", [{"is_of_another": True}, {"stated": ("write-cache=1GiB",)}])
+def test_what_differs_beside_the_load_isolates_nothing(of: dict[str, Any]) -> None:
+    slow, fast = (parse_measured(each) for each in (REAL_LIFE, MAX_MIXED))
+    for pair in ((replace(slow, **of), fast), (slow, replace(fast, **of))):
+        assert isolate([prove(IX4, each) for each in pair]) == []
+
+
+def test_nothing_of_another_array_is_scaled() -> None:
+    other, own = prove(IX4, replace(parse_measured(REAL_LIFE), name="of-another", is_of_another=True)), proof(RANDOM)
+    assert changes(IX4, [other]) == []
+    both = changes(IX4, [other, own])
+    assert [each.iops[0] for each in both] == [None] * len(both) != []
+    assert "of-another" not in explain_text(IX4, [other, own], [], both).partition("What would change:")[2]
+
+
 def test_streams_that_compete_prove_nothing_about_the_drives() -> None:
     assert proof(MAX_MIXED).limiter == "unknown"
 
@@ -250,7 +266,7 @@ def test_a_link_half_used_is_told_beside_drives_that_may_be_at_their_end() -> No
 
 def test_the_queue_was_full() -> None:
     found = proof(RANDOM)
-    assert any("58 of 64 requests were in flight" in each for each in found.statements)
+    assert any("58.4 of 64 requests were in flight" in each for each in found.statements)
     assert any("hardly agree" in each for each in proof(RANDOM.replace("913ms", "1200ms")).statements)
     assert any("did not keep the box busy" in each for each in proof(RANDOM.replace("913ms", "50ms")).statements)
 
@@ -542,21 +558,8 @@ def test_layouts_that_cannot_be(kind: str, width: int) -> None:
     assert refusal.value.hint
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "32KiB 100R 0rand", "100R 0rand = 5 IOPS", "8K 0rand = 5 IOPS", "8K 10R = 5 IOPS", "8K 110R 0rand = 5 IOPS",
-     "8K 10R 0rand = 5 bananas", "8K 10R 0rand = 0 IOPS", "8K 10R 0rand depth 0 = 5 IOPS", "0K 10R 0rand = 5 IOPS"],
-)  # fmt: skip
-def test_what_cannot_be_read_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_measured(text)
-    assert caught.value.hint
-
-
-def test_figures_in_every_unit() -> None:
-    assert parse_measured("32K 100R 0rand = 55 MiB/s").iops == pytest.approx(1760)
-    assert parse_measured("32k 100% reads 0% random = 55MB/s").iops == pytest.approx(55e6 / 32768)
-    assert parse_measured("a: 8KiB 65R 60rand = 89 IOPS, mean 700ms").mean_s == pytest.approx(0.7)
+def test_less_than_one_request_in_flight_is_not_none() -> None:
+    assert "Only 0.5 of 4 requests" in str(proof("8KiB 100R 60rand depth 4 = 100 IOPS, mean 5ms").statements)
 
 
 def test_what_caches_leave_to_the_drives_does_not_scale() -> None:

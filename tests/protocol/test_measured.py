@@ -10,7 +10,7 @@ import pytest
 from report import synthetic
 from shakedown.analysis.explain.layout import Layout
 from shakedown.errors import UsageError
-from shakedown.protocol.measured import load_of, measured_loads, of_another_array
+from shakedown.protocol.measured import load_of, measured_loads, of_another_array, of_its_steps
 from shakedown.result.folder import Run, read_run
 from shakedown.tools.fio.job import parse_job
 
@@ -135,7 +135,7 @@ def test_a_load_that_sets_its_own_pace_is_no_limit_of_the_box(run: Run, pace: st
     )
     with pytest.raises(UsageError, match="no step that can be explained"):
         measured_loads(paced)
-    (said,) = of_another_array(paced, Layout("single", 1))
+    (said,) = of_its_steps(paced)
     assert f"`{pace.partition('=')[0]}` sets its pace" in said
     assert measured_loads(unpaced)
-    assert not list(of_another_array(unpaced, Layout("single", 1)))
+    assert not list(of_its_steps(unpaced))

@@ -23,7 +23,7 @@ from shakedown.cli.plain import plain
 from shakedown.cli.whole import WHOLE
 from shakedown.data import profile_name
 from shakedown.errors import InconclusiveError, UsageError
-from shakedown.protocol.measured import measured_loads, of_another_array, of_other_drives
+from shakedown.protocol.measured import measured_loads, of_another_array, of_its_steps, of_other_drives
 from shakedown.report.explain import explain_document, explain_text
 from shakedown.result.folder import Run, read_record, read_run
 from shakedown.target.ability import ModelledDrive
@@ -122,12 +122,12 @@ def explain(
             "nothing was measured: give the folder of a run, or `--measured`",
             hint='shakedown explain ... --measured "8KiB 65R 60rand depth 64 = 89 IOPS"',
         )
-    found = list(_read(runs))
+    read = list(_read(runs))
+    others = {run.path: _of_another(run, box) for run, _ in read}
+    found = [(run, [replace(each, is_of_another=bool(others[run.path])) for each in loads]) for run, loads in read]
     box = replace(box, way=_as_stated(box.way, [each for _, loads in found for each in loads]))
     proofs = [prove(box, each) for each in _all_measured(found, options.measured)]
-    differing = [text for run, _ in found for text in of_another_array(run, box.layout)]
-    if isinstance(box.drive, ModelledDrive):
-        differing += [text for run, _ in found for text in of_other_drives(run, box.drive.label)]
+    differing = [text for run, _ in found for text in (*others[run.path], *of_its_steps(run))]
     differing += _when_full(box.drive, proofs)
     told = (box, proofs, differing + isolate(proofs), changes(box, proofs, [_drive(each) for each in options.instead]))
     if options.json:
@@ -135,6 +135,12 @@ def explain(
     else:
         print_result(plain(explain_text(*told)))
     return InconclusiveError.exit_status if any(proof.limiter == "impossible" for proof in proofs) else 0
+
+
+def _of_another(run: Run, box: Box) -> list[str]:
+    """In words, why a run's figures are not of the box that is explained."""
+    drives = of_other_drives(run, box.drive.label) if isinstance(box.drive, ModelledDrive) else ()
+    return [*of_another_array(run, box.layout), *drives]
 
 
 def _when_full(drive: Drive, proofs: Sequence[Proof]) -> Iterator[str]:

@@ -47,14 +47,18 @@ def of_another_array(run: Run, layout: Layout) -> Iterator[str]:
             f"`{run.path}` was measured with chunks of {format_size(chunk_bytes)}, and is explained with"
             f" {format_size(layout.chunk_bytes)}: `--set chunk={chunk_bytes >> 10}KiB`."
         )
+    if "missing" in run.record.target.details.get("drives", ""):
+        yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
+
+
+def of_its_steps(run: Run) -> Iterator[str]:
+    """In words, why single steps tell less of the array than the others, or nothing."""
     if run.record.protocol.name == "rebuild" and any(step.name == "rebuild-load" for step in run.record.steps):
         yield f"`{run.path}`, rebuild-load: a rebuild went on meanwhile and took its part of the drives."
     for step in run.record.steps:
         if paced := next(filter(None, map(pace_of, sections_of(step))), None):
             name, _ = paced
             yield f"`{run.path}`, {step.name}: `{name}` sets its pace, which is no limit of the box: it is left out."
-    if "missing" in run.record.target.details.get("drives", ""):
-        yield f"`{run.path}` was measured on an array with a drive missing: a whole one's ceilings are higher."
 
 
 def of_other_drives(run: Run, drive: str) -> Iterator[str]:

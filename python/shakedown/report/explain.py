@@ -33,7 +33,7 @@ def explain_text(box: Box, proofs: Sequence[Proof], isolated: Sequence[str], cha
     if isolated:
         parts.append("\n".join(wrap(each) for each in isolated))
     if changed:
-        told = [index for index, proof in enumerate(proofs) if proof.limiter != "impossible"]
+        told = [index for index, proof in enumerate(proofs) if proof.tells_of_the_box]
         head = ["requests/s", *(proofs[index].measured.name for index in told)]
         rows = [["as measured", *(figure(proofs[index].measured.iops) for index in told)]]
         rows += [[each.label, *(_figure(each.iops[index]) for index in told)] for each in changed]

@@ -17,8 +17,8 @@ _MORE_DRIVES: Final = 2
 class Change(NamedTuple):
     """A change, and for each proof, in their order, what it would make of the figure in requests per second.
 
-    None where that cannot be told, as of a figure that never came out of the box. ``caveat`` says what makes the change
-    less certain than others, empty if nothing does.
+    None where that cannot be told, as of a figure that never came out of the box, or is of another. ``caveat`` says
+    what makes the change less certain than others, empty if nothing does.
     """
 
     label: str
@@ -28,7 +28,7 @@ class Change(NamedTuple):
 
 def changes(box: Box, proofs: Sequence[Proof], others: Sequence[Drive] = ()) -> list[Change]:
     """The usual changes, and each other drive that was named; none if nothing that was measured can be."""
-    if all(proof.limiter == "impossible" for proof in proofs):
+    if not any(proof.tells_of_the_box for proof in proofs):
         return []
     return [
         Change(label, tuple(_then(box, new, proof) for proof in proofs), _caveat(box.drive, new.drive))
@@ -67,7 +67,7 @@ def _caveat(drive: Drive, other: Drive) -> str:
 def _then(box: Box, new: Box, proof: Proof) -> float | None:
     """If the drives limit, the figure scales with what they are allowed, up to the next ceiling; else it stays."""
     now = proof.measured.iops
-    if proof.limiter in ("impossible", "unknown") or proof.is_left_by_caches:
+    if not proof.tells_of_the_box or proof.limiter == "unknown" or proof.is_left_by_caches:
         return None
     if proof.limiter != "drives":
         return now

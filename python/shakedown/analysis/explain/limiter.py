@@ -51,6 +51,11 @@ class Proof:
     of_drives: Part = "drives"
 
     @property
+    def tells_of_the_box(self) -> bool:
+        """Whether more can be concluded of the box than that this figure is not of it."""
+        return self.limiter != "impossible" and not self.measured.is_of_another
+
+    @property
     def is_left_by_caches(self) -> bool:
         """What caches leave to the drives holds it, or may: how much that is no ceiling tells."""
         return self.limiter == "elsewhere" and ("drives" in _past(self.used) or _has_but_caches(self.measured))
@@ -357,18 +362,24 @@ def _of_the_queue(measured: Measured) -> list[str]:
         return []
     flying, asked = measured.iops * measured.mean_s, measured.load.outstanding
     if flying > 1.1 * asked:
-        return [f"The figures hardly agree: {flying:.0f} in flight by Little's law, {asked} were asked for."]
+        return [f"The figures hardly agree: {figure(flying)} in flight by Little's law, {asked} were asked for."]
     if flying < 0.5 * asked:
-        return [f"Only {flying:.0f} of {asked} requests were in flight: the host did not keep the box busy."]
+        return [f"Only {figure(flying)} of {asked} requests were in flight: the host did not keep the box busy."]
     if asked == 1:
         return []  # one after the other was asked for, and waits in no queue
-    return [f"{flying:.0f} of {asked} requests were in flight (Little's law): they waited in the box, not in the host."]
+    queue = "they waited in the box, not in the host"
+    return [f"{figure(flying)} of {asked} requests were in flight (Little's law): {queue}."]
 
 
 def isolate(proofs: Sequence[Proof]) -> list[str]:
-    """What pairs of loads tell: of two that are alike but for where they go, randomness alone costs the difference."""
+    """What pairs of loads tell: of two that are alike but for where they go, randomness alone costs the difference.
+
+    Of two on boxes that state different things, what else differs may have cost it as well.
+    """
     statements = []
-    for fast, slow in permutations(proofs, 2):
+    for fast, slow in permutations([each for each in proofs if each.tells_of_the_box], 2):
+        if fast.measured.stated != slow.measured.stated:
+            continue
         one, other = fast.measured.load, slow.measured.load
         # The slower one reads no less, so that its writes are no excuse.
         alike = 0 < one.read_share <= other.read_share < 1 and other.random_share - one.random_share >= 0.5

@@ -11,8 +11,24 @@ from shakedown.units import NS_PER_S, format_size, parse_data_rate, parse_durati
 
 DEFAULT_OUTSTANDING: Final = 1
 
-_DEPTH: Final = re.compile(r"\bdepth\s+(\d+)\b", re.IGNORECASE)
+_NUMBER: Final = r"\d+(?:\.\d+)?"
+_PART: Final = re.compile(
+    r"(?<![\w.-])(?<!\d,)(?:"
+    rf"(?P<size>{_NUMBER}\s*[KMG]i?B?)"
+    rf"|(?P<reads>{_NUMBER})\s*%?\s*R(?:eads?)?"
+    rf"|(?P<random>{_NUMBER})\s*%?\s*rand(?:om)?"
+    r"|(?:depth|iodepth|qd)\s*=?\s*(?P<depth>\d+)"
+    r"|(?P<outstanding>\d+)\s+outstanding"
+    r")(?![\w.%])",
+    re.IGNORECASE,
+)
+"""What a load is told in, in any order. Whatever is left between such parts is not understood."""
+
+_FIGURE: Final = re.compile(r"\s*(.*?)\s*(?:(IOPS)|([KMG]i?b(?:its?)?/s))(?!\w)(.*)", re.IGNORECASE | re.DOTALL)
+_MEAN: Final = re.compile(r"[\s,;]+mean\s+(.+)", re.DOTALL)
+_BETWEEN: Final = " \t\n,;"
 _EXAMPLE: Final = "write it like `8KiB 65R 60rand depth 64 = 89 IOPS` or `32KiB 100R 0rand = 55 MiB/s`"
+_EXAMPLE_OF_A_FIGURE: Final = "write it like `1761 IOPS`, `89.5 IOPS, mean 700ms` or `55 MiB/s`"
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,8 @@ class Measured:
     """What a box did under a load: requests per second, and how long they took if that was told.
 
     ``stated`` is all that a modelled box has around its drives, as it was ordered; None of one that is real.
-    ``depth_is_assumed``: who typed it in said nothing of how many requests were outstanding.
+    ``depth_is_assumed``: who typed it in said nothing of how many requests were outstanding. ``is_of_another``: it was
+    measured on another array, or on other drives, than it is explained with.
     """
 
     name: str
@@ -51,6 +68,7 @@ class Measured:
     mean_s: float | None = None
     stated: tuple[str, ...] | None = None
     depth_is_assumed: bool = False
+    is_of_another: bool = False
 
     @property
     def bytes_per_s(self) -> float:
@@ -61,50 +79,76 @@ class Measured:
 def parse_measured(text: str) -> Measured:
     """``[NAME:] SIZE N R N rand [depth N] = FIGURE [, mean TIME]``; the figure is IOPS, MB/s or MiB/s.
 
-    Raises UsageError that says which part is missing or wrong.
+    Raises UsageError that says which part is missing, wrong or not understood: none is dropped.
     """
     name, colon, rest = text.rpartition(":")
-    left, equals, right = (rest if colon else text).partition("=")
+    # The last one: a depth may have one of its own.
+    left, equals, right = (rest if colon else text).rpartition("=")
     if not equals:
         raise UsageError(f"`{text}`: no `=` between the load and what was measured", hint=_EXAMPLE)
-    load = _load(left, text)
-    iops = _figure(right, load.block_bytes, text)
-    mean = re.search(r"mean\s+([\d.]+\s*[a-z]+)", right)
+    parts = _parts(left, text)
+    load = _load(parts, text)
+    iops, behind = _figure(right, load.block_bytes, text)
     return Measured(
-        name.strip() or left.strip(),
-        load,
-        iops,
-        parse_duration_ns(mean[1]) / NS_PER_S if mean else None,
-        depth_is_assumed=_DEPTH.search(left) is None,
+        name.strip() or left.strip(), load, iops, _mean_s(behind, text), depth_is_assumed="depth" not in parts
     )
 
 
-def _load(left: str, text: str) -> Load:
-    words = left.strip()
-    size = re.match(r"(\d+(?:\.\d+)?\s*[KMG]i?B?)\b", words, re.IGNORECASE)
-    reads = re.search(r"(\d+(?:\.\d+)?)\s*%?\s*R(?:eads?)?\b", words, re.IGNORECASE)
-    random = re.search(r"(\d+(?:\.\d+)?)\s*%?\s*rand(?:om)?\b", words, re.IGNORECASE)
-    depth = _DEPTH.search(words)
-    for found, what in ((size, "no size of a request"), (reads, "no share of reads"), (random, "no random share")):
-        if found is None:
-            raise UsageError(f"`{text}`: {what}", hint=_EXAMPLE)
-    assert size and reads and random
-    read_share, random_share = float(reads[1]) / 100, float(random[1]) / 100
+def _parts(left: str, text: str) -> dict[str, str]:
+    """What is told of a load, by its name. Raises UsageError for the rest, and for what is told twice."""
+    unknown = [words for each in _PART.sub("\n", left).split("\n") if (words := each.strip(_BETWEEN))]
+    if unknown:
+        raise UsageError(f"`{text}`: `{'` and `'.join(unknown)}` cannot be understood", hint=_EXAMPLE)
+    parts: dict[str, str] = {}
+    for found in _PART.finditer(left):
+        [(kind, value)] = ((kind, value) for kind, value in found.groupdict().items() if value)
+        kind = "depth" if kind == "outstanding" else kind
+        if kind in parts:
+            raise UsageError(f"`{text}`: `{found[0]}` is told a second time", hint=_EXAMPLE)
+        parts[kind] = value
+    return parts
+
+
+def _load(parts: dict[str, str], text: str) -> Load:
+    for kind, what in (("size", "size of a request"), ("reads", "share of reads"), ("random", "random share")):
+        if kind not in parts:
+            raise UsageError(f"`{text}`: no {what}", hint=_EXAMPLE)
+    read_share, random_share = float(parts["reads"]) / 100, float(parts["random"]) / 100
     if max(read_share, random_share) > 1:
         raise UsageError(f"`{text}`: a share above 100 %", hint=_EXAMPLE)
-    outstanding = int(depth[1]) if depth else DEFAULT_OUTSTANDING
+    outstanding = int(parts.get("depth", DEFAULT_OUTSTANDING))
     # `8K` is 8192 bytes to everyone who speaks of request sizes.
-    block_bytes = parse_size_bytes(re.sub(r"(?i)([KMG])i?B?$", r"\1iB", size[1].replace(" ", "")))
+    block_bytes = parse_size_bytes(re.sub(r"(?i)([KMG])i?B?$", r"\1iB", parts["size"].replace(" ", "")))
     if not block_bytes or not outstanding:
         raise UsageError(f"`{text}`: a request of nothing, or none outstanding", hint=_EXAMPLE)
     return Load(block_bytes, read_share, random_share, outstanding)
 
 
-def _figure(right: str, block_bytes: int, text: str) -> float:
-    found = re.match(r"\s*(\d+(?:\.\d+)?)\s*(?:(IOPS)|([KMG]i?b(?:its?)?/s))\b", right, re.IGNORECASE)
+def _figure(right: str, block_bytes: int, text: str) -> tuple[float, str]:
+    """Requests per second, and what stands behind them."""
+    found = _FIGURE.fullmatch(right)
     if found is None:
         raise UsageError(f"`{text}`: what was measured is neither IOPS nor MB/s nor MiB/s", hint=_EXAMPLE)
-    iops = float(found[1]) if found[2] else parse_data_rate(found[1] + found[3]) / block_bytes
+    number, iops_unit, rate_unit, behind = found.groups()
+    if re.fullmatch(_NUMBER, number) is None:
+        told = f"`{number}` is no number" if number else "no number was measured"
+        raise UsageError(f"`{text}`: {told}: digits, and a point before a fraction", hint=_EXAMPLE_OF_A_FIGURE)
+    iops = float(number) if iops_unit else parse_data_rate(number + rate_unit) / block_bytes
     if not iops:
         raise UsageError(f"`{text}`: nothing was measured", hint="a box that does nothing has another question")
-    return iops
+    return iops, behind
+
+
+def _mean_s(behind: str, text: str) -> float | None:
+    if not behind.strip(_BETWEEN):
+        return None
+    found = _MEAN.fullmatch(behind)
+    if found is None:
+        raise UsageError(f"`{text}`: `{behind.strip(_BETWEEN)}` cannot be understood", hint=_EXAMPLE_OF_A_FIGURE)
+    try:
+        mean_ns = parse_duration_ns(found[1])
+    except UsageError as error:
+        raise UsageError(f"`{text}`: the mean: {error}", hint=error.hint) from None
+    if not mean_ns:
+        raise UsageError(f"`{text}`: a request takes some time", hint="leave `mean` out if it is not known")
+    return mean_ns / NS_PER_S

@@ -127,3 +127,28 @@ def test_a_pool_is_destroyed_where_there_is_one(machine: Machine, *, is_there: b
     else:
         pool.destroy()
     assert (("zpool", "destroy", "-f", "ours") in machine.asked) == is_there
+
+
+@pytest.mark.parametrize(
+    ("sizes", "member_bytes", "is_forced"),
+    [((4000, 1000, 4000), None, True), ((1000, 1000, 1000), None, False), ((4000, 1000, 4000), 900, False)],
+)
+def test_zpool_is_forced_to_take_drives_of_several_sizes_and_no_others(
+    machine: Machine, sizes: tuple[int, ...], member_bytes: int | None, *, is_forced: bool
+) -> None:
+    options = SimpleNamespace(order="healing", record_bytes=131072, draid=None, ashift=12)
+    given = [
+        cast(
+            Drive,
+            SimpleNamespace(
+                path=f"/dev/{number}",
+                first_partition=f"/dev/{number}p1",
+                partition=lambda _: None,
+                identity=SimpleNamespace(capacity_bytes=size),
+            ),
+        )
+        for number, size in enumerate(sizes)
+    ]
+    ZfsArray(Shape("raidz1", member_bytes, options), "ours").create(given, are_blank=False)
+    [command] = [each for each in machine.asked if each[:2] == ("zpool", "create")]
+    assert ("-f" in command) == is_forced

@@ -53,7 +53,7 @@ class ZfsArray:
     def create(self, drives: Sequence[Drive], *, are_blank: bool) -> None:  # noqa: ARG002 - ZFS trusts no drive
         """``zpool create``. Nothing is compressed: that would make the data less."""
         options = self._shape.options
-        command = ["zpool", "create", "-m", "none"]
+        command = ["zpool", "create", *self._force(drives), "-m", "none"]
         for name in ("compression=off", "atime=off", f"recordsize={options.record_bytes}"):
             command += ["-O", name]
         vdev = _vdev(self._shape.layout, options.draid, len(drives))
@@ -64,6 +64,15 @@ class ZfsArray:
         if done.returncode != 0:
             # Old ones know none. Whatever else was wrong is so again, and is told.
             call(*command, *(() if "ashift" in done.stderr else ("-o", f"ashift={options.ashift}")), *where)
+
+    def _force(self, drives: Sequence[Drive]) -> tuple[str, ...]:
+        """``-f`` for drives of several sizes, of which zpool makes no vdev otherwise; it uses the smallest's of each.
+
+        It also lets pass what only looks as if it were in use. That was the guard's to judge, and drives in use it has
+        refused; those that are mounted, or in a pool that is imported, zpool and the kernel refuse even then.
+        """
+        is_mixed = len({drive.identity.capacity_bytes for drive in drives}) > 1
+        return ("-f",) if is_mixed and self._shape.member_bytes is None else ()
 
     def _part(self, drive: Drive) -> str:
         """What the pool has of a drive: all of it, or a partition that is as large as it may be."""

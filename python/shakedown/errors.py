@@ -7,10 +7,13 @@ A message says what is wrong and where; ``hint`` says what to do next. The comma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+TRACEBACK: Final = "SHAKEDOWN_TRACEBACK"
+"""A variable of the environment: where it is set, a bug of ours shows where it is."""
 
 
 class Planned(NamedTuple):

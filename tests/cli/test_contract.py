@@ -403,6 +403,12 @@ def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:
     assert answer.returncode == 70
     assert answer.stderr.startswith("error: a bug in Shakedown: TypeError")
     assert "Traceback" not in answer.stderr
+    assert "with what SHAKEDOWN_TRACEBACK=1 prints" in answer.stderr
+    environment = os.environ | {"SHAKEDOWN_TRACEBACK": "1"}
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=here, check=False, env=environment)
+    assert answer.returncode == 70
+    assert answer.stderr.startswith("Traceback")
+    assert "\nerror: a bug in Shakedown: TypeError" in answer.stderr
 
 
 def test_a_panic_of_the_core_is_a_bug_of_ours(here: Path) -> None:

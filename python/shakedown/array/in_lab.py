@@ -22,9 +22,10 @@ from shakedown.array.unsure import assumed
 from shakedown.array.zfs import ZfsOptions
 from shakedown.device.array.users import endless
 from shakedown.device.lab_disk import DISKS, RUN_FOLDER, numbered
-from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.errors import RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
+from shakedown.lab.ended import failed_inside
 from shakedown.lab.program import Say
 from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_record, read_run, write_record
@@ -170,8 +171,7 @@ def _play(ordered: InGuest, out: Path, tell: Say) -> tuple[str, ...]:
         in_lab = _order_of_lab(ordered, out, brought)
         outcome = lab.run(in_lab, hear)
     if outcome.exit_status not in _DONE:
-        words = said.decode(errors="replace").strip().splitlines()
-        raise EnvironmentFailure(f"in the guest: {' / '.join(words[-3:])}")
+        raise failed_inside(said)
     return lab.faults_in_vain(in_lab, outcome, _called(ordered.order))
 
 

@@ -11,6 +11,7 @@ import gc
 import os
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ from shakedown.cli.output import give_up_output, print_plan
 from shakedown.cli.plain import plain
 from shakedown.cli.terminated import terminated_as_interrupted
 from shakedown.cli.wrong_usage import wrong_usage
-from shakedown.errors import EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
+from shakedown.errors import TRACEBACK, EnvironmentFailure, Planned, RefusedError, ShakedownError, UsageError
 from shakedown.protocol.environment import shakedown_version
 
 EXIT_USAGE: Final = 2
@@ -187,9 +188,12 @@ def _failure(error: BaseException, arguments: Sequence[str]) -> _Failure:
         return _Failure(EXIT_INTERRUPTED, "interrupted", _GOES_ON.get(verb, ""))
     if isinstance(error, OSError) and (told := _of_the_system(error)):
         return told
-    if os.environ.get("SHAKEDOWN_TRACEBACK"):
-        raise error
-    hint = "please report it with what SHAKEDOWN_TRACEBACK=1 prints; a run that had begun keeps what it measured"
+    report = f"what {TRACEBACK}=1 prints"
+    if os.environ.get(TRACEBACK):
+        report = "all of this"
+        with suppress(OSError):
+            traceback.print_exception(error)
+    hint = f"please report it with {report}; a run that had begun keeps what it measured"
     return _Failure(EXIT_BUG, f"a bug in Shakedown: {type(error).__name__}: {error}", hint)
 
 

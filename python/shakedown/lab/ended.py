@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,8 @@ _NEEDS: Final = {
     "fork failed": "it needs processes, which a container's seccomp profile or ulimit -u may forbid",
     "ptrace": "it needs ptrace, which a container's seccomp profile or kernel.yama.ptrace_scope=3 may forbid",
 }
+# With these Shakedown begins to say how it failed; what it says before is how far it has come.
+_FAILS: Final = re.compile(r"^(?:error: |Traceback \()", re.MULTILINE)
 # Of a kernel that somebody has sent to sleep.
 _HALTED: Final = ("reboot: System halted", "reboot: Power down")
 
@@ -55,6 +58,14 @@ def raise_given_up(outcome: str, virtual_ns: int, *, stall_s: float) -> None:
     if outcome in _GIVEN_UP:
         said, hint = _GIVEN_UP[outcome]
         raise EnvironmentFailure(f"{said.format(stall_s=stall_s)}; {_last_heard(virtual_ns)}", hint=hint)
+
+
+def failed_inside(said: bytes | bytearray) -> EnvironmentFailure:
+    """How a Shakedown in the guest failed, in its own words and with its own hint."""
+    text = said.decode(errors="replace").strip()
+    begins = _FAILS.search(text)
+    words, _, hint = text[begins.start() if begins else 0 :].partition("\nhint: ")
+    return EnvironmentFailure(f"in the guest: {words.removeprefix('error: ')}", hint=hint)
 
 
 def exit_status(

@@ -13,7 +13,7 @@ from typing import Final
 
 from shakedown import _core
 from shakedown.analysis.in_vain import in_vain
-from shakedown.errors import EnvironmentFailure, UsageError
+from shakedown.errors import TRACEBACK, EnvironmentFailure, UsageError
 from shakedown.lab.bays import Bus, make_lab, makers
 from shakedown.lab.cache import cache_folder, readable
 from shakedown.lab.disks import disk_name, udev_archive
@@ -191,6 +191,8 @@ def _places(keep: Path | None, ordered: Sequence[Maker]) -> Iterator[list[Path]]
 def _lay(folder: Path, order: Order, lab: _core.Lab, *, is_first: bool, is_cut: bool) -> None:
     """What the guest finds at a boot. One whose power is going to be cut stays until then."""
     command = order.command if is_first or not order.after_cut else order.after_cut
+    if order.with_shakedown and (is_set := os.environ.get(TRACEBACK)):
+        command = ("env", f"{TRACEBACK}={is_set}", *command)
     fill(folder, command, order.virtual_limit_s, order.bring_in, order.bring_out, stays=is_cut)
     if order.bus == "scsi":
         (folder / "share" / "disks.tar").write_bytes(udev_archive(lab.drives))

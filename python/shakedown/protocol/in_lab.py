@@ -128,6 +128,7 @@ def _tell_in_vain(out: Path, in_vain: tuple[str, ...]) -> None:
 def _play(order: LabOrder, out: Path, listener: Listener) -> tuple[str, ...]:
     """Which faults made no difference."""
     from shakedown.lab import run as lab  # noqa: PLC0415 - see `_faults`
+    from shakedown.lab.ended import failed_inside  # noqa: PLC0415 - likewise
 
     loaded = order.load()
     hearer, said = Hearer(listener, loaded.protocol), bytearray()
@@ -152,10 +153,10 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> tuple[str, ...]:
             outcome = lab.run(ordered, hear)
         except EnvironmentFailure as error:
             if said:
-                raise EnvironmentFailure(f"in the guest: {said.decode(errors='replace').strip()}") from error
+                raise failed_inside(said) from error
             raise
     if outcome.exit_status not in _DONE:
-        raise EnvironmentFailure(f"in the guest: {said.decode(errors='replace').strip()}")
+        raise failed_inside(said)
     return lab.faults_in_vain(ordered, outcome)
 
 

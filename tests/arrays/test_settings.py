@@ -31,6 +31,7 @@ HUGE = "99999999999999999999"
         *(("raidz1", f"memory={value}", "128.0 MiB or more") for value in ("0", "1B")),
         *(("raidz1", f"cache={value}", "64.0 MiB or more") for value in ("0", "1B")),
         ("raidz1", "core-rate=0", "1.0 MiB or more"),
+        *(("raidz1", f"file={value}", "1 B or more") for value in ("0", "0TiB")),
         ("raidz1", f"second-failure={HUGE}@2h", "0 to 254"),
     ],
 )
@@ -109,6 +110,9 @@ def test_what_a_layout_does_not_have_is_refused(layout: str, setting: str) -> No
         ("raid5", (*like_lab("raid5"), "ext4-journal=1GiB")),
         ("raid1", ("ext4-journal=1GiB", "ext4-mounted=61.6s")),
         ("raid10", ("chunk=64KiB", "copies=o2", "bitmap=yes")),
+        ("raid5", ("speed-min=0",)),
+        ("raidz1", ("file=auto",)),
+        ("raidz1", ("file=6MiB",)),
         ("raid6", ("stripe-cache=512", "rmw=no", "speed-max=1GiB", "command-timeout=180s")),
         (
             "draid1",

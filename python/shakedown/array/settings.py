@@ -104,6 +104,8 @@ def _typed(name: str, value: Any) -> str:
 def _typed_quantity(name: str, value: Any) -> str:
     if name.endswith("_ns"):
         return f"{value / NS_PER_S:g}s"
+    if name == "file_bytes" and not value:
+        return _AUTO
     return _typed_size(int(value)) if "bytes" in name else str(value)
 
 
@@ -117,7 +119,7 @@ def _typed_duration(duration_ns: int) -> str:
 
 def _typed_size(size_bytes: int) -> str:
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if size_bytes % 2**power == 0:
+        if size_bytes and size_bytes % 2**power == 0:
             return f"{size_bytes >> power}{unit}"
     return str(size_bytes)
 
@@ -193,6 +195,9 @@ _MOST_CORES: Final = 8192
 _LEAST_MEMORY_BYTES: Final = 128 << 20
 # What `zfs_arc_max` may at least be.
 _LEAST_CACHE_BYTES: Final = 64 << 20
+# How long the files of a pool are, where nobody says it: as `rebuild` fills real ones.
+_AUTO: Final = "auto"
+_parse_file_bytes: Final = between(1, None, parse_request_bytes, format_size)
 _parse_core_rate: Final = between(1 << 20, None, parse_bytes_of_a_second, format_size)
 
 # What the kernel, the host and its adapter decide, or nobody can order of a real array.
@@ -215,7 +220,7 @@ _ZFS_SETTINGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "recordsize": ("record_bytes", parse_request_bytes),
     "ashift": ("ashift", between(9, 16)),
     "run": ("run_records", between(1, 2**63 - 1)),
-    "file": ("file_bytes", lambda text: 0 if text == "auto" else parse_request_bytes(text)),
+    "file": ("file_bytes", lambda text: 0 if text == _AUTO else _parse_file_bytes(text)),
     "draid": ("draid", _draid),
     "spare": ("spare", between(0, 99)),
     "order": ("order", _one_of(HealingOrder)),

@@ -65,6 +65,7 @@ def test_one_is_made_and_used(tmp_path: Path) -> None:
     rebuilt = shakedown(*words, cwd=tmp_path)
     told = " ".join(rebuilt.stdout.split())
     assert "it is assumed to work like st8000as0002." in told, rebuilt.stderr
+    assert " mine (model:./mine.toml, new)" in told, "not `unknown`, as any other of people's own"
     before = (tmp_path / "mine.toml").read_bytes()
     again = shakedown("profiles", "new", "mine.toml", *SHEET, cwd=tmp_path)
     assert (again.returncode, "is there already" in again.stderr) == (2, True)

@@ -23,6 +23,7 @@ from shakedown.fit.trace import BLOCK_BYTES
 from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin, span
 from shakedown.fit.whereabouts import Moved
+from shakedown.model_number import UNKNOWN_MODEL
 
 _SETTLE_MS: Final = 0.2
 _OTHER_WAY: Final = 4
@@ -83,7 +84,7 @@ def draft(facts: Facts, name: str, title: str, model: str) -> Twin:
 def _identity(twin: Twin, model: str) -> None:
     unknown = "assumed: not asked for; it decides nothing"
     twin.put("identity", "vendor", "unknown", unknown)
-    twin.put("identity", "model", model or "unknown", "measured: what the target calls itself")
+    twin.put("identity", "model", model or UNKNOWN_MODEL, "measured: what the target calls itself")
     twin.put("identity", "firmware", "0", unknown)
     twin.put("identity", "serial_prefix", "TWIN", unknown)
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from shakedown.data import profile_path, reference_path
 from shakedown.errors import UsageError
 from shakedown.fit.twin import Plain, Twin
+from shakedown.model_number import UNKNOWN_MODEL
 from shakedown.reference import read_rows
 from shakedown.toml import parse_toml
 from shakedown.units import SECTOR_BYTES, parse_data_rate, parse_memory_bytes, parse_rated_bytes
@@ -70,7 +71,7 @@ class DataSheet:
     self_test_s: float | None = None
     self_test_source: str = ""
     vendor: str = "unknown"
-    model: str = "unknown"
+    model: str = UNKNOWN_MODEL
     firmware: str = "0"
     cache_bytes: int | None = None
     seek_ms: float | None = None

@@ -12,6 +12,7 @@ import numpy as np
 from shakedown import _core
 from shakedown.errors import UsageError
 from shakedown.fit.trace import FLUSH, Log, Trace
+from shakedown.model_number import UNKNOWN_MODEL
 from shakedown.requests import requests_frame
 from shakedown.result.identity import Identity
 from shakedown.sample import Direction, Sample
@@ -60,7 +61,8 @@ class ModelArena:
             kind="model",
             text=text,
             name=modelled.name,
-            model=self._machine.model,
+            # Two drives of people's own are told apart by what they call them.
+            model=modelled.name if self._machine.model == UNKNOWN_MODEL else self._machine.model,
             capacity_bytes=self._machine.capacity_bytes,
             shingled=modelled.shingled,
             details=modelled.details

@@ -25,6 +25,18 @@ def test_a_limit_that_holds_the_rebuild_back_for_a_while_is_told(share: float, i
     assert (f"For {share:.0%} of the time md was at its own limit of 1.0 TiB a second (`speed-max`)" in told) == is_told
 
 
+@pytest.mark.parametrize(
+    ("over", "says"), [(0.1, "The rebuild goes 10% faster than that: "), (0.01, None), (-0.01, None)]
+)
+def test_why_md_goes_beyond_its_own_limit_is_told(over: float, says: str | None) -> None:
+    done = simulate(order())
+    limit = round(done.filled_bytes / done.duration_s / (1 + over))
+    told = held_up([done], ["a", "b", "c", "d"], limit).text
+    assert "md limits itself to" in told
+    assert ("faster than that" in told) == (says is not None)
+    assert (says or "") in told
+
+
 @pytest.mark.parametrize("share_of_first", [0.35, 0.6])
 def test_drives_that_stood_in_for_each_other_are_not_called_slow(share_of_first: float) -> None:
     """Each was all the rebuild waited for while it was read: how busy it was is of the whole time."""

@@ -18,6 +18,8 @@ _HELD_BACK: Final = 0.95
 _AT_ITS_END: Final = 0.9
 # Who fills at its limit is held by that, however busy its drives are: without the limit they would be busier.
 _AT_THE_LIMIT: Final = 0.98
+# From so much on figures that stand beside a limit contradict it for who reads them.
+_WELL_OVER: Final = 0.02
 # For so much of the time, at least, a limit is worth telling of that does not hold the whole back.
 _IN_PART: Final = 0.1
 # Who is read together with others waits for the last of them now and then; below this a drive could do more.
@@ -87,7 +89,7 @@ def held_up(rebuilds: Sequence[Rebuild], names: Sequence[str], limit_bytes_per_s
     filled = fmean(each.filled_bytes / each.duration_s for each in rebuilds)
     near = _HELD_BACK if busy[busiest] < _AT_ITS_END else _AT_THE_LIMIT
     if limit_bytes_per_s and filled >= near * limit_bytes_per_s:
-        return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s))
+        return HeldUp(awaited[busiest], busiest, busy[busiest], _limited(seen, limit_bytes_per_s, filled))
     cores_busy = fmean(each.cores_busy for each in rebuilds)
     if cores_busy >= _AT_ITS_END:
         return HeldUp(awaited[busiest], busiest, busy[busiest], _computed(seen, cores_busy))
@@ -163,8 +165,15 @@ def _at_limit(rebuild: Rebuild, limit_bytes_per_s: int) -> float:
     return float(fast["at_ns"].to_numpy().sum()) / max(rebuild.duration_ns, 1)
 
 
-def _limited(seen: _Seen, limit_bytes_per_s: int) -> str:
-    return f"md limits itself to {format_size(limit_bytes_per_s)} a second (`speed-max`): {_could_do_more(seen)}"
+def _limited(seen: _Seen, limit_bytes_per_s: int, filled_bytes_per_s: float) -> str:
+    limit = f"md limits itself to {format_size(limit_bytes_per_s)} a second (`speed-max`): {_could_do_more(seen)}"
+    over = filled_bytes_per_s / limit_bytes_per_s - 1
+    if over < _WELL_OVER:
+        return limit
+    return (
+        f"{limit} The rebuild goes {over:.0%} faster than that: when md looks how fast it is, what is under way does"
+        " not count yet."
+    )
 
 
 def _computed(seen: _Seen, cores_busy: float) -> str:

@@ -513,3 +513,12 @@ def test_ctrl_c_ends_it_with_130() -> None:
         assert front.stdout.readline() == b"up\n"
         front.send_signal(signal.SIGINT)
         assert front.wait(20) == 130
+
+
+def test_programs_keep_what_they_have_mapped_where_memory_is_short() -> None:
+    """A fault that copied the pages around it did not tell the host which pages of others it had taken for that."""
+    script = "mkfs.ext4 -q -E lazy_itable_init=1 /dev/sda && mount /dev/sda /mnt && python3 maps_in_guest.py"
+    guest = Path(__file__).with_name("maps_in_guest.py")
+    drive = {"drives": ("model:st31000520as",), "scale_divisor": 200}
+    outcome, said, errors = ran("bash", "-c", script, bring_in=(guest,), memory_bytes=512 << 20, **drive)
+    assert (outcome.exit_status, said) == (0, "all as they were\n"), errors

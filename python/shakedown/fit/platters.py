@@ -24,7 +24,7 @@ SHARES: Final = tuple(float(share) for share in np.linspace(0, 1, 9))
 _OUTER_TRACKS: Final = 48
 _FEW_TRACKS: Final = 8
 # The innermost of them begin so far before the end.
-_BEFORE_END: Final = 0.995
+_BEFORE_END: Final = 0.999
 _ROOM_TRACKS: Final = 12
 # Of a link that gave a tenth more than the platters nothing showed in a rate.
 _NEAR_LINK: Final = 0.93

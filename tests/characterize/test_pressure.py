@@ -88,9 +88,7 @@ def test_entries_show_where_more_writes_than_a_band_has_blocks_begin_the_cleanin
 def _large(**cache: int | float | str) -> Truth:
     """One of 8 TB whose passes take three bands each, with such a cache."""
     marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.83, "low_mark": 0.57, "bands_per_pass": 3}
-    values = changed("wd40efax", geometry__capacity_bytes=8_001_563_222_016).values | {
-        "translation.tracks_per_band": 31
-    }
+    values = changed("wd40efax", geometry__capacity_bytes=8_001_563_222_016, translation__tracks_per_band=31).values
     values |= {f"translation.cleaning.{key}": value for key, value in marks.items()}
     values |= {"translation.cache.bytes": 31_299_997_696} | {f"translation.cache.{key}": cache[key] for key in cache}
     values.pop("translation.cleaning.idle_ms")

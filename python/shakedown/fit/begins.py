@@ -85,46 +85,49 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
     Those that surely share a packet are durable together: that takes a part of the time, and whether packets count
     shows where as many packets of one write make it begin as well.
     """
-    together = min(packet_writes, most_at_once(bursts)) if bursts.write_back else 1
+    most = most_at_once(bursts) if bursts.write_back else 1
+    together = min(packet_writes, most)
     size_bytes = int(band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
     first = int(band.border + FREE_BANDS * size_bytes) // BLOCK_BYTES * BLOCK_BYTES
-    course = _Course(filler, Stretch(first, size_bytes), high, turn_ms)
-    groups, written = course.until_late(together, together)
+    course = _Course(filler, Stretch(first, size_bytes), high, turn_ms, together)
+    groups, written = course.until_late(together)
     if groups is None:
-        return _in_large_groups(course, together, most_at_once(bursts) if bursts.write_back else 1, written * together)
-    alone = course.not_before(groups, 1, 1, int(_MORE_THAN_ENOUGH * groups))
+        return _in_large_groups(course, most, written * together)
+    alone = course.not_before(groups, 1, int(_MORE_THAN_ENOUGH * groups))
     if alone is not None:
         by_packet = True if together > 1 else None
         return Begins(alone, by_packet) if _agree(alone, groups) else Begins(None)
     if together == 1:
         return Begins(None)
-    again = course.not_before(groups, together, together)
+    again = course.not_before(groups, together)
     return Begins(groups * together, by_packet=False) if again and _agree(again, groups) else Begins(None)
 
 
-def _in_large_groups(course: _Course, packet_writes: int, most: int, least: int) -> Begins:
+def _in_large_groups(course: _Course, most: int, least: int) -> Begins:
     """The same with as many writes at once as memory surely holds: a visit to the log takes time and space, too."""
+    packet_writes = course.packet_writes
     group = most // packet_writes * packet_writes
     course = replace(course, calm_writes=int(_CALM_SHARE * least))
     if group <= packet_writes or course.calm_writes < _FEWEST_CALM * group:
         return Begins(None, least=least)
-    found, surely = course.until_late(group, packet_writes)
+    found, surely = course.until_late(group)
     if found is None:
         return Begins(None, least=max(least, surely * group))
-    again = course.not_before(found, group, packet_writes)
+    again = course.not_before(found, group)
     if again is None or not _agree(found, again):
         return Begins(None)
     if packet_writes == 1:
         return Begins(found * group, grain=group)
-    return _with_single_writes(course, packet_writes, found * group, group)
+    return _with_single_writes(course, found * group, group)
 
 
-def _with_single_writes(course: _Course, packet_writes: int, writes: int, grain: int) -> Begins:
+def _with_single_writes(course: _Course, writes: int, grain: int) -> Begins:
     """What counts, where so many ``writes`` in whole packets make it begin: groups with a packet of one tell."""
+    packet_writes = course.packet_writes
     whole = max(int(_WHOLE_PACKETS * (1 - _MORE_PACKETS / packet_writes)), 1)
     odd = whole * packet_writes + 1
     by_writes, by_packets = writes / odd, writes / packet_writes / (whole + 1)
-    found = course.not_before(int(by_packets), odd, packet_writes, int(_MORE_THAN_ENOUGH * by_writes))
+    found = course.not_before(int(by_packets), odd, int(_MORE_THAN_ENOUGH * by_writes))
     if found is not None and _agree(found, by_writes):
         return Begins(writes, by_packet=False, grain=grain)
     if found is not None and _agree(found, by_packets):
@@ -142,6 +145,8 @@ class _Course:
     where: Stretch
     high: Estimate
     turn_ms: float
+    packet_writes: int
+    """So many writes share a packet where they are durable together."""
     calm_writes: int = 0
     """So many are known to begin no cleaning; 0: not known of any."""
 
@@ -149,23 +154,23 @@ class _Course:
     def bench(self) -> Bench:
         return self.filler.bench
 
-    def not_before(self, least: int, group: int, packet_writes: int, most: int = _MOST_VISITS) -> int | None:
+    def not_before(self, least: int, group: int, most: int = _MOST_VISITS) -> int | None:
         """The same, known to be no sooner: a drive that seems to begin then still cleans what was written before."""
         for _ in range(_TRIES):
-            found, _ = self.until_late(group, packet_writes, most)
+            found, _ = self.until_late(group, most)
             if found is None or found > (1 - _AGREE) * least:
                 return found
         return found
 
     @in_one_go
-    def until_late(self, group: int, packet_writes: int, most: int = _MOST_VISITS) -> tuple[int | None, int]:
+    def until_late(self, group: int, most: int = _MOST_VISITS) -> tuple[int | None, int]:
         """Behind how many groups, each durable, cleaning begins, and how many surely began none.
 
         There are no more than space allows.
         """
         bench, layout, calm = self.bench, self.filler.layout, self.calm_writes // group
         room = (bench.capacity_bytes - self.where.first) // self.where.size_bytes * self.where.each // group
-        by_space = _SURELY * self.high.low / layout.group_bytes(group, packet_writes)
+        by_space = _SURELY * self.high.low / layout.group_bytes(group, self.packet_writes)
         most = int(min(most, room, by_space))
         empty(self.filler.near(self.where.first), self.high)
         cycles: list[Floats] = []

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -120,16 +122,14 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     # A mark, a filler and their flushes each; then fillers.
     begun = 4 * count
     steps = 2 * (count + np.linspace(max(below, count), len(fillers), _STEPS + 1).astype(int))
-    trace, begins = writes.part(slice(None, begun)) + look + between, [0]
-    at = len(look) + len(between)
+    parts = [writes.part(slice(None, begun)), look, between]
     for first, last in zip([begun, *steps[:-1]], steps, strict=True):
-        trace += writes.part(slice(int(first), int(last))) + look + between + look
-        begins += [at, at + len(look) + len(between)]
-        at = begins[-1] + len(look)
-    trace += reads + look
-    log = bench.play("unasked", trace)
+        parts += [writes.part(slice(int(first), int(last))), look, between, look]
+    parts += [reads, look]
+    log = bench.play("unasked", reduce(add, parts))
     read = log.part(log.verbs == READ)
-    looks = [read.part(slice(begin, begin + len(look))) for begin in (*begins, at + _READS)]
+    ends = np.cumsum([np.sum(part.verbs == READ) for part in parts])
+    looks = [read.part(slice(end - len(look), end)) for part, end in zip(parts, ends, strict=True) if part is look]
     away, *later = (angles_of(one, sight)[np.argsort(apart(count))] for one in looks)
     every = np.ones(count, bool)
     home = np.array([oldest_cleaned(sight.differ(angles, away), every)[0] for angles in later])

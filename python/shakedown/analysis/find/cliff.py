@@ -107,7 +107,7 @@ def find_cliff(
         advice = f" In the protocol `cliff`, `{shorter}` looks closer."
     is_deeper = located is None or early.ratio < _per_second(located.after.value, located.before.value)
     sentences = (told, found.text) if is_deeper else (found.text, told)
-    return found.model_copy(update={"evidence": found.evidence | evidence, "text": " ".join(sentences) + advice})
+    return _with(found, evidence, " ".join(sentences) + advice)
 
 
 def _with(found: Finding, evidence: Mapping[str, float | int | str], text: str | None = None) -> Finding:

@@ -23,7 +23,6 @@ mod line;
 mod mechanics;
 mod passing;
 mod power;
-mod prefetch;
 mod profile;
 mod queue;
 mod range;

@@ -119,6 +119,21 @@ impl Draid {
         }
     }
 
+    /// Has that stretch a column on this child?
+    pub(super) fn is_on(&self, child: usize, offset_bytes: u64, allocated: u64) -> bool {
+        let group_left = self.group_bytes() - offset_bytes % self.group_bytes();
+        let in_next = || allocated > group_left && self.is_in_group(child, offset_bytes + group_left);
+        self.is_in_group(child, offset_bytes) || in_next()
+    }
+
+    fn is_in_group(&self, child: usize, offset_bytes: u64) -> bool {
+        let Place { slice, start, .. } = self.place(offset_bytes);
+        let child_at = self.permutation(slice);
+        let end = start + self.width();
+        let positions = (start..end.min(self.disks())).chain(0..end.saturating_sub(self.disks()));
+        positions.into_iter().any(|position| child_at(position) == child as u64)
+    }
+
     fn columns_in_group(&self, offset_bytes: u64, allocated: u64, columns: &mut Vec<Column>) {
         let Place { slice, start, offset_bytes } = self.place(offset_bytes);
         let bytes = allocated / self.width();

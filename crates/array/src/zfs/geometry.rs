@@ -178,6 +178,26 @@ impl Geometry {
         }
     }
 
+    /// Has the block of `bytes` at `offset_bytes` of the vdev a column on this member? That takes less than to know its columns.
+    pub(super) fn is_on(&self, member: usize, offset_bytes: u64, bytes: u64) -> bool {
+        match &self.spread {
+            Spread::Mirror => true,
+            Spread::Raidz { parity } => {
+                let data = bytes.div_ceil(1 << self.shift);
+                raidz::is_on(member as u64, offset_bytes >> self.shift, data, self.width, *parity)
+            }
+            Spread::Draid(draid) => draid.is_on(member, offset_bytes, draid.allocated_bytes(bytes)),
+        }
+    }
+
+    /// The same of allocated space.
+    pub(super) fn segment_is_on(&self, member: usize, offset_bytes: u64, allocated: u64) -> bool {
+        match &self.spread {
+            Spread::Draid(draid) => draid.is_on(member, offset_bytes, allocated),
+            Spread::Mirror | Spread::Raidz { .. } => self.is_on(member, offset_bytes, allocated),
+        }
+    }
+
     /// Appends the columns of the block of `bytes` at `offset_bytes` of the vdev.
     pub fn columns(&self, offset_bytes: u64, bytes: u64, columns: &mut Vec<Column>) {
         match &self.spread {
@@ -198,6 +218,8 @@ impl Geometry {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -206,6 +228,28 @@ mod tests {
         // 33 columns of 128 KiB.
         assert_eq!([of(8, 128 << 10), of(33, 128 << 10), of(34, 128 << 10), of(250, 128 << 10)], [1, 1, 2, 8]);
         assert_eq!([of(8, 4 << 10), of(250, 16 << 20)], [4, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn who_has_a_column_is_told_without_knowing_all(
+            parity in 1..4_u64, wider in 1..90_u64, place in 0..1_000_000_u64, sectors in 1..300_u64, spares in 0..2_u64,
+        ) {
+            let draid = Geometry::draid(parity, wider.min(9), parity + wider + spares, spares, 12);
+            let raidz = Geometry::raidz(parity, parity + wider, 12);
+            for geometry in [raidz, draid, Geometry::mirror(1 + wider, 12)].into_iter().flatten() {
+                let (offset_bytes, bytes) = (place * geometry.alignment_bytes(), sectors << 12);
+                let mut columns = Vec::new();
+                geometry.columns(offset_bytes, bytes, &mut columns);
+                for member in 0..geometry.width() {
+                    let expected = columns.iter().any(|column| column.member as usize == member);
+                    prop_assert_eq!(geometry.is_on(member, offset_bytes, bytes), expected, "{} of {:?}", member, geometry.spread);
+                    let segments = !matches!(geometry.spread, Spread::Raidz { .. });
+                    let allocated = geometry.allocated_bytes(bytes);
+                    prop_assert!(!segments || geometry.segment_is_on(member, offset_bytes, allocated) == expected);
+                }
+            }
+        }
     }
 
     /// Six of ten children without the spare have a column of each block, or four of eight.

@@ -158,43 +158,52 @@ impl<D: BlockDevice> Resilver<D> {
         self.flows.release(number);
     }
 
-    /// Asks for the columns of a block that are needed to make the lost one anew; passes over a block that lost none.
+    /// Resilvers what lost a column, a block of which any copy did with all its copies (`dsl_scan_scrub_cb`); passes over the rest.
     fn heal(&mut self, work: Work) {
-        let (offset_bytes, bytes, records, others, is_segment) = match work {
-            Work::Block { offset_bytes, bytes, records, others } => (offset_bytes, bytes, records, others, false),
+        let (geometry, lost) = (&self.pool.geometry, self.plan.lost);
+        let (flow, allocated, misses) = match work {
+            Work::Block { offset_bytes, bytes, records, others } => {
+                let mut copies = others.into_iter().flatten().chain([offset_bytes]);
+                let misses = copies.any(|copy| geometry.is_on(lost, copy, bytes));
+                let flow = Flow { records, others, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
+                (flow, geometry.allocated_bytes(bytes), misses)
+            }
             Work::Segment { offset_bytes, allocated, records } => {
-                (offset_bytes, allocated, records, Others::default(), true)
+                let misses = geometry.segment_is_on(lost, offset_bytes, allocated);
+                let flow = Flow { records, is_segment: true, ..Flow::new(Purpose::Heal, offset_bytes, allocated) };
+                (flow, allocated, misses)
             }
         };
-        let weight = self.clock.weight();
-        let allocated = if is_segment { bytes } else { self.pool.geometry.allocated_bytes(bytes) };
-        self.tally.examined_bytes += allocated as f64 * weight;
+        let counted = allocated as f64 * self.clock.weight();
+        self.tally.examined_bytes += counted;
+        if misses {
+            self.tally.issued_bytes += counted;
+            self.make_anew(flow);
+        } else {
+            self.tally.skipped_bytes += counted;
+        }
+    }
+
+    /// Asks for the columns that are needed.
+    fn make_anew(&mut self, flow: Flow) {
         let mut columns = std::mem::take(&mut self.columns);
         columns.clear();
+        let Flow { offset_bytes, bytes, is_segment, .. } = flow;
         if is_segment {
             self.pool.geometry.segment_columns(offset_bytes, bytes, &mut columns);
         } else {
             self.pool.geometry.columns(offset_bytes, bytes, &mut columns);
         }
-        let misses = |columns: &[Column]| columns.iter().any(|column| column.member as usize == self.plan.lost);
-        // A block of which any copy lost a column is resilvered with all its copies (`dsl_scan_scrub_cb`).
-        if misses(&columns) || misses(&self.columns_at(others, bytes)) {
-            self.tally.issued_bytes += allocated as f64 * weight;
-            if others == Others::default() {
-                self.tally.unguarded_bytes += self.unguarded_bytes(&columns) as f64 * weight;
-            }
-            self.hold_back_for_users();
-            let spared = self.pool.geometry.spared(columns.len());
-            let flow = Flow { is_segment, records, spared, others, ..Flow::new(Purpose::Heal, offset_bytes, bytes) };
-            let number = self.begin(flow);
-            if is_segment {
-                self.shrink_flight(number);
-                self.join_group(number);
-            }
-            self.read_around(number, &columns);
-        } else {
-            self.tally.skipped_bytes += allocated as f64 * weight;
+        if flow.others == Others::default() {
+            self.tally.unguarded_bytes += self.unguarded_bytes(&columns) as f64 * self.clock.weight();
         }
+        self.hold_back_for_users();
+        let number = self.begin(Flow { spared: self.pool.geometry.spared(columns.len()), ..flow });
+        if is_segment {
+            self.shrink_flight(number);
+            self.join_group(number);
+        }
+        self.read_around(number, &columns);
         self.columns = columns;
     }
 

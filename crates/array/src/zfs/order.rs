@@ -53,6 +53,16 @@ pub(super) struct Walk {
     /// Copies of the pool's own blocks that are still to come, by their places, each with all of its block.
     kept: VecDeque<(u64, Copies)>,
     pending: VecDeque<Work>,
+    stretch: Stretch,
+}
+
+/// Records that lie one behind the other with nothing between them, of which so many are left: the place of the first gives
+/// those of the others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    slot: u64,
+    offset_bytes: u64,
+    left: u64,
 }
 
 impl Walk {
@@ -82,6 +92,7 @@ impl Walk {
             has_second_copies: false,
             kept: VecDeque::new(),
             pending: VecDeque::new(),
+            stretch: Stretch::default(),
         }
     }
 
@@ -99,6 +110,7 @@ impl Walk {
         (self.next, self.halt, self.end) = (first, halt, end);
         self.is_from_beginning = first == 0 && halt == 0;
         self.pending.clear();
+        self.stretch = Stretch::default();
         self.kept.clear();
         if self.is_from_beginning {
             self.kept.extend(pool.kept().into_iter().flat_map(|copies| copies.map(|copy| (copy, copies))));
@@ -138,6 +150,7 @@ impl Walk {
         while self.next < self.end && (self.pending.is_empty() || !waits(self)) {
             match &pool.runs {
                 Some(_) if self.order != Order::Blocks => self.slot(pool),
+                _ if self.stretch.left > 0 => self.of_stretch(pool),
                 _ => self.record(pool),
             }
         }
@@ -193,11 +206,9 @@ impl Walk {
                 self.next += 1;
             }
             Order::Sorted => {
-                self.block_in(pool, slot, offset_bytes);
-                self.next += 1;
-                if record < pool.records {
-                    self.indirects(pool, slot..slot + 1);
-                }
+                let left = if record < pool.records { self.sorted_from(pool, slot, offset_bytes) } else { 1 };
+                self.stretch = Stretch { slot, offset_bytes, left };
+                self.of_stretch(pool);
             }
             Order::Sequential => {
                 let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
@@ -210,6 +221,25 @@ impl Walk {
                 }
             }
         }
+    }
+
+    /// How many records from the one at hand on come without anything else. Of a full pool copies of its own blocks may lie where
+    /// records do.
+    fn sorted_from(&self, pool: &Pool, slot: u64, offset_bytes: u64) -> u64 {
+        let until_kept = |(copy, _): &(u64, Copies)| (copy - offset_bytes) / pool.record_allocated() + 1;
+        let before_kept = self.kept.front().map_or(u64::MAX, until_kept);
+        pool.left_in_stretch(slot).min(self.in_one_piece(pool, self.next)).min(before_kept)
+    }
+
+    /// The next record of the stretch at hand.
+    fn of_stretch(&mut self, pool: &Pool) {
+        let Stretch { slot, offset_bytes, left } = self.stretch;
+        self.block_in(pool, slot, offset_bytes);
+        if left == 1 && self.next < pool.records {
+            self.indirects(pool, slot..slot + 1);
+        }
+        self.next += 1;
+        self.stretch = Stretch { slot: slot + 1, offset_bytes: offset_bytes + pool.record_allocated(), left: left - 1 };
     }
 
     /// What is there at a step, by place.

@@ -3,10 +3,15 @@
 
 use std::collections::VecDeque;
 
+use sim::prefetch_behind;
+
 use super::tunables::{Active, Tunables};
 
 /// `zfs_vdev_write_gap_limit`.
 const WRITE_GAP_LIMIT_BYTES: u64 = 4 << 10;
+
+/// A wide vdev's queues hold more together than the processor's caches do: where one is written next is asked for as many requests ahead.
+const ASKED_AHEAD: usize = 4;
 
 /// Why a request is made, in the order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +40,8 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub offset_bytes: u64,
-    pub bytes: u64,
+    /// No column is longer than a record, or than a segment of 16 MiB.
+    bytes: u32,
     pub is_write: bool,
     /// Whose column it is.
     pub flow: u32,
@@ -49,7 +55,8 @@ pub(super) struct Entry {
 
 impl Entry {
     pub fn new(now_ns: u64, offset_bytes: u64, bytes: u64, is_write: bool, flow: u32) -> Self {
-        Self { offset_bytes, bytes, is_write, flow, is_alone: false, fills_padding: false, age: (now_ns >> 29) as u32 }
+        let (bytes, age) = (bytes as u32, (now_ns >> 29) as u32);
+        Self { offset_bytes, bytes, is_write, flow, is_alone: false, fills_padding: false, age }
     }
 
     /// The same, with which nothing is joined if so.
@@ -62,8 +69,12 @@ impl Entry {
         Self { fills_padding, ..self }
     }
 
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.bytes)
+    }
+
     fn end(&self) -> u64 {
-        self.offset_bytes + self.bytes
+        self.offset_bytes + self.bytes()
     }
 }
 
@@ -109,6 +120,7 @@ impl VdevQueue {
         let key = |one: &Entry| (one.age, one.offset_bytes);
         if class.is_fifo() || queue.back().is_none_or(|last| key(last) <= key(&entry)) {
             queue.push_back(entry);
+            queue.back().into_iter().for_each(|last| prefetch_behind(last, ASKED_AHEAD));
         } else {
             let at = queue.partition_point(|one| key(one) <= key(&entry));
             queue.insert(at, entry);
@@ -140,7 +152,8 @@ impl VdevQueue {
         let at = if class.is_fifo() { 0 } else { next_by_offset(queue, self.last_end) };
         let range = neighbours(queue, at, tunables);
         taken.clear();
-        taken.extend(queue.drain(range));
+        taken.extend(queue.range(range.clone()));
+        queue.drain(range);
         if queue.is_empty() {
             self.wanting &= !(1 << class as u8);
         }

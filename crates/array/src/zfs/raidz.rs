@@ -9,6 +9,18 @@ pub(super) fn allocated_sectors(data: u64, width: u64, parity: u64) -> u64 {
     (data + parity * rows).next_multiple_of(parity + 1)
 }
 
+/// How many members have a column of a block of so many data sectors.
+fn touched(data: u64, width: u64, parity: u64) -> u64 {
+    width.min(data + parity)
+}
+
+/// Has the block that begins at `sector` of the vdev a column on this member?
+pub(super) fn is_on(member: u64, sector: u64, data: u64, width: u64, parity: u64) -> bool {
+    let first_member = sector % width;
+    let column = if member < first_member { member + width - first_member } else { member - first_member };
+    column < touched(data, width, parity)
+}
+
 /// The columns of the block that begins at `sector` of the vdev and holds so many data sectors; the first `parity` of
 /// them are parity. Offsets and lengths in bytes, sectors of `1 << shift`.
 pub(super) fn columns(sector: u64, data: u64, width: u64, parity: u64, shift: u32, columns: &mut Vec<Column>) {
@@ -17,9 +29,8 @@ pub(super) fn columns(sector: u64, data: u64, width: u64, parity: u64, shift: u3
     let full_rows = data / (width - parity);
     let rest = data % (width - parity);
     let big = if rest == 0 { 0 } else { rest + parity };
-    let touched = if full_rows == 0 { big } else { width };
     let at = columns.len();
-    for column in 0..touched {
+    for column in 0..touched(data, width, parity) {
         let place = first_member + column;
         let (member, row) = if place < width { (place, row) } else { (place - width, row + 1) };
         columns.push(Column {

@@ -5,6 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::convert::Infallible;
 
 use drive::{BlockDevice, Status, Verb};
+use sim::prefetch;
 
 use super::column::Column;
 use super::errors::Errors;
@@ -29,6 +30,8 @@ const MAX_REQUEST_BYTES: u64 = 1280 << 10;
 
 /// `zfs_vdev_failfast_mask`: what has timed out is not asked again by `sd`. Who reads goes elsewhere.
 const MAX_RETRIES: u32 = 0;
+/// What a request is for lies anywhere in memory: it is asked for so many of them ahead.
+const ASKED_AHEAD: usize = 8;
 /// Between two words of how far it is.
 const TOLD_PASSES: u64 = 4096;
 
@@ -285,7 +288,7 @@ impl<D: BlockDevice> Resilver<D> {
         slot.entries.clear();
         slot.entries.push(entry);
         slot.class = class;
-        self.give(member, verb, entry.offset_bytes, entry.bytes, command);
+        self.give(member, verb, entry.offset_bytes, entry.bytes(), command);
     }
 
     /// Flushes every member that is there.
@@ -351,7 +354,8 @@ impl<D: BlockDevice> Resilver<D> {
         } else {
             // The parts of a request are told of its end in reverse (`zio_walk_parents`, of a list that grows at its head).
             // What is rebuilt of them is written so: the last two alone, the others when one of these is done.
-            for entry in entries.iter().rev() {
+            for (at, entry) in entries.iter().enumerate().rev() {
+                at.checked_sub(ASKED_AHEAD).into_iter().for_each(|ahead| prefetch(self.flows.get(entries[ahead].flow)));
                 self.column_done(done.member, *entry, bad || dead);
             }
         }
@@ -380,7 +384,7 @@ impl<D: BlockDevice> Resilver<D> {
         flow.missing += u32::from(!entry.is_write);
         if repairs {
             let offset_bytes = entry.offset_bytes - LABEL_START_BYTES.min(entry.offset_bytes);
-            flow.add_target(Target { member: member as u32, offset_bytes, bytes: entry.bytes });
+            flow.add_target(Target { member: member as u32, offset_bytes, bytes: entry.bytes() });
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::geometry::Divisor;
-use crate::prefetch::prefetch;
+use sim::prefetch;
 
 /// A packet's space and how many pieces of the map still need it.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use super::pieces::{Piece, Pieces, Run};
-use crate::prefetch::prefetch;
+use sim::prefetch;
 
 /// Parts of a band of which it is known apart whether they may hold pieces: as many as a word has bits.
 const PARTS: u64 = 16;

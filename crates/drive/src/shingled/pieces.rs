@@ -5,7 +5,7 @@
 //! processor; a vector for each band would scatter them over ten times as much. To look at a band with one piece is to
 //! look at one place.
 
-use crate::prefetch::prefetch;
+use sim::prefetch;
 
 /// So many lie in a line of the processor's caches, whole.
 const PIECES_IN_A_LINE: usize = 64 / size_of::<Piece>();

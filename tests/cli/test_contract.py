@@ -111,6 +111,7 @@ def test_help_shows_an_example_and_reads_as_it_should(verb: str, tmp_path: Path)
         ("run cliff a:b", "`a:b` is not a target", "`./a:b`"),
         ("run random-1m new.img --size 50KiB", "does not fit into the 48.0 KiB", "a larger `--size`"),
         ("run cliff new.img --size 10B", "a file of 10 B is too small", "`--size 4KiB`"),
+        ("run cliff model:wd40efax --destroy-data-on WD-WX00", "there is nothing to destroy", "leave `--destroy"),
         ("run cliff model:wd40efax --use zfs", "says nothing on the use `zfs`", "desktop"),
         ("run cliff model:wd40efax --use nas", 'Invalid value "nas" for --use', "`shakedown run --help`"),
         ("run --hlep", "Unknown option: --hlep. Did you mean --help?", "`shakedown run --help`"),

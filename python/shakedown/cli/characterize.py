@@ -16,7 +16,7 @@ from shakedown.characterize.plan import PARKING
 from shakedown.characterize.record import RECORD_NAME, Order, Record, read_record
 from shakedown.characterize.run import Outcome
 from shakedown.characterize.run import characterize as measure
-from shakedown.cli.consent import AllowSignature, DestroyDataOn, refuse_consent
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, refuse_needless_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_result
@@ -94,8 +94,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     if options.output is not None:  # before hours have passed
         _refuse_output(options.output, order.target)
     consent = Consent(options.destroy_data_on, options.allow_signature)
-    if order.target.startswith("model:"):
-        refuse_consent(consent)
+    refuse_needless_consent(consent, order.target)
     teller = _Teller(quiet=options.quiet)
     try:
         outcome = measure(order, folder, consent, teller, before)

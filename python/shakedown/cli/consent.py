@@ -1,6 +1,6 @@
 """The options with which a user gives data up, the same wherever something is overwritten."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
@@ -27,6 +27,14 @@ PlanOnly = Annotated[
     ),
 ]
 """Of a verb that makes arrays."""
+
+_NOT_REAL: Final = ("model:", "lab:")
+
+
+def refuse_needless_consent(given: Consent, *targets: str | None) -> None:
+    """Raise UsageError if data was given up and none of these targets, of which some may be left out, is real."""
+    if all(target.startswith(_NOT_REAL) for target in targets if target is not None):
+        refuse_consent(given)
 
 
 def refuse_consent(given: Consent) -> None:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from shakedown.analysis.rules import USES_OF_ARRAYS, Use
 from shakedown.cli.baseline import baseline_of
-from shakedown.cli.consent import AllowSignature, DestroyDataOn
+from shakedown.cli.consent import AllowSignature, DestroyDataOn, refuse_needless_consent
 from shakedown.cli.document import print_document
 from shakedown.cli.named import named
 from shakedown.cli.output import print_plan, print_result
@@ -232,13 +232,15 @@ def _ordered(protocol: str | None, target: str | None, options: RunOptions) -> t
     _refuse_of_array(options.use, target)
     baseline = baseline_of(options.baseline)
     _refuse_array_beside_drive(loaded.protocol.uses, target, baseline)
+    consent = Consent(options.destroy_data_on, options.allow_signature)
+    refuse_needless_consent(consent, target, baseline)
     order = Order(
         target=target,
         baseline=baseline,
         seed=check_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
         size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),
-        consent=Consent(options.destroy_data_on, options.allow_signature),
+        consent=consent,
         like_lab=options.like_lab,
         faults=options.fault,
         temperature_limit_celsius=_temperature(options.temperature_limit),

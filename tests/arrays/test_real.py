@@ -15,6 +15,7 @@ from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, refuse_in_lab, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured, setting_of
 from shakedown.array.order import RebuildOrder
+from shakedown.array.real import _turns
 from shakedown.array.rebuild import simulate
 from shakedown.array.state import State
 from shakedown.array.zfs import ZfsOptions
@@ -359,3 +360,13 @@ def test_the_room_of_a_real_array_is_that_of_the_modelled_one() -> None:
         assert real == modelled
         assert real.member_bytes == sizes["model:wd40efrx"]
         assert "Unused: 1.9 GiB of each model:wd60efpx" in real.words
+
+
+def test_a_distributed_spare_has_no_baseline_which_would_leave_none() -> None:
+    drives = cast(list[Drive], [object() for _ in range(7)])
+    order = RebuildOrder("draid1", (RED,) * 6, RED, options=ZfsOptions(draid=(2, 1)))
+    on_spare = replace(order, options=ZfsOptions(draid=(2, 1), spare=0))
+    turns = [_turns(each, drives, with_baseline=True) for each in (order, on_spare)]
+    assert turns == [["baseline", "new"], ["new"]]
+    effort = [InGuest(on_spare, (), baseline).effort for baseline in (None, "none")]
+    assert effort[0] == effort[1]

@@ -112,6 +112,25 @@ def test_what_is_done_before_the_order_has_come_back_is_the_rebuilds() -> None:
     assert follow(array, drive, order).bytes_written == 400
 
 
+def test_a_rebuild_that_begins_with_the_order_is_counted_from_it() -> None:
+    """Its event carries the time of the kernel's last tick: before the order, as it seems."""
+
+    class AtOnce(FakeArray):
+        began_ns: int | None = None
+
+        def span(self) -> Span:
+            return Span(self.began_ns, None if self.began_ns is None else self.began_ns + S)
+
+    array = AtOnce()
+    drive = Timed(Traffic(1, 0, 100, 0, 0), *[Traffic(2, 0, 500, 0, 0)] * 99)
+
+    def order() -> None:
+        array.began_ns = drive.asked_ns[0] - S // 70
+        drive.wait_until_asked(3)
+
+    assert follow(array, drive, order).bytes_written == 400
+
+
 def test_what_is_done_after_the_end_is_not_the_rebuilds() -> None:
     """Behind a sequential resilver comes a scrub, and its end is seen at the next look."""
     drive = Timed(*[Traffic(1, read_bytes, 0, 0, 0) for read_bytes in range(99)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from shakedown.errors import RefusedError, UsageError
 from shakedown.lab import run as lab
 from shakedown.lab.disks import disk_name
 from shakedown.lab.ended import failed_inside
+from shakedown.lab.folder import scratch_folder
 from shakedown.lab.program import Say
 from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_record, read_run, write_record
@@ -64,7 +64,8 @@ class InGuest:
     @property
     def effort(self) -> Effort:
         """What it takes of this machine. Raises UsageError for what cannot be."""
-        return effort_in_lab(self.order, with_baseline=self.baseline is None and not self.spares_baseline)
+        has_none = self.spares_baseline or self.order.on_spare
+        return effort_in_lab(self.order, with_baseline=self.baseline is None and not has_none)
 
     @property
     def spares_baseline(self) -> bool:
@@ -163,10 +164,10 @@ def _play(ordered: InGuest, out: Path, tell: Say) -> tuple[str, ...]:
             for line in text.decode(errors="replace").splitlines():
                 tell(line)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         brought: tuple[Path, ...] = ()
         if ordered.order.load is not None:
-            brought = (Path(folder) / _LOAD_NAME,)
+            brought = (folder / _LOAD_NAME,)
             brought[0].write_text(ordered.order.load, encoding="utf-8")
         in_lab = _order_of_lab(ordered, out, brought)
         outcome = lab.run(in_lab, hear)

@@ -23,7 +23,7 @@ from shakedown.units import NS_PER_S, format_duration, format_size, often
 class Traced:
     """A rebuild, the load beside it, and the same load alone: rows of samples, and rows over all of it.
 
-    ``filled_part``: ZFS's status counts all that is allocated, of which the replacement is given this part at the most
+    ``filled_part``: of all that is allocated the replacement is given this part at the most
     (a drive may hold more of the padding, which nobody writes, than another); 1 of md.
     """
 
@@ -90,8 +90,9 @@ def _of_content(rebuild: Rebuild, *, is_read_back: bool) -> str:
 
 def _notes(order: RebuildOrder, new: Drive, content: str, watched: Watched, duration_s: float) -> list[str]:
     kind = "the real ZFS" if order.is_zfs else "the real md"
+    taker = "a distributed spare" if order.on_spare else new.identity.text
     notes = [
-        f"{order.layout} of {len(order.members)} drives under {kind}; {new.identity.text} has filled the last place.",
+        f"{order.layout} of {len(order.members)} drives under {kind}; {taker} has filled the last place.",
         f"Drives were looked at every {POLL_S * 1000:.0f} ms: how long one keeps silent, and who is waited for, is "
         "known to that.",
         content,
@@ -184,13 +185,14 @@ def _progress(traced: Traced, place: int) -> pl.DataFrame:
 def _filled_part(traced: Traced, place: int, counted: int) -> float:
     """Which part of what the status counts was written to the replacement: no more than the drive was given.
 
-    A distributed spare is a part of all drives. What users write comes on top: then the drive was given more.
+    The status leaves out what had nothing on the lost drive. A distributed spare is a part of all drives. What users
+    write comes on top: then the drive was given more.
     """
     members = traced.watched.members
     written = members[place].bytes_written or sum(member.bytes_written for member in members)
     if traced.filled_part == 1.0 or traced.watched.failed or not written or not counted:
         return traced.filled_part
-    return min(traced.filled_part, written / counted)
+    return min(traced.filled_part * traced.allocated_bytes, written) / counted
 
 
 def _done(watched: Watched) -> float:

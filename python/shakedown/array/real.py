@@ -108,7 +108,9 @@ def _refuse(drives: Sequence[Drive], plans: tuple[Planned, ...]) -> None:
 
 
 def _turns(order: RebuildOrder, drives: Sequence[Drive], *, with_baseline: bool) -> list[Turn]:
-    first: list[Turn] = ["baseline"] if with_baseline and drives[-1] is not drives[-2] else []
+    """What is rebuilt in turn. A distributed spare has no baseline: that would be the spare, and leave none."""
+    has_other = drives[-1] is not drives[-2] and not order.on_spare
+    first: list[Turn] = ["baseline"] if with_baseline and has_other else []
     return [*first, "new", "used"] if order.state == "used" else [*first, "new"]
 
 
@@ -286,7 +288,8 @@ class _Play:
                 self._reach("rebuilding")
             self._array.lose(lost)
             lost.wipe()
-        self._tell(f"{turn}: {new.identity.text} takes the place of {lost.identity.text}")
+        taker = "a distributed spare" if self._order.on_spare else new.identity.text
+        self._tell(f"{turn}: {taker} takes the place of {lost.identity.text}")
         members = [*self._drives[:-2], new]
         watch = Watch(self._array, members, self._seen, before)
 

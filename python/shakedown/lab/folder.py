@@ -36,6 +36,17 @@ _NO_FILES: Final = ("proc", "sys")
 
 @contextmanager
 def run_folder() -> Iterator[Path]:
+    """A ``scratch_folder`` with what a run begins with."""
+    with scratch_folder() as folder:
+        for name in ("cell", "share"):
+            (folder / name).mkdir()
+        for name in PRINTED:
+            (folder / name).touch()
+        yield folder
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
     """A new folder, removed afterwards; those of runs that were killed are removed on the way."""
     place = Path(tempfile.gettempdir())
     if len(os.fsencode(place)) > _LONGEST_PATH_BYTES - len(_PREFIX) - 10:
@@ -49,10 +60,6 @@ def run_folder() -> Iterator[Path]:
         ours.callback(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX)
         (folder / "lock.new").rename(folder / "lock")
-        for name in ("cell", "share"):
-            (folder / name).mkdir()
-        for name in PRINTED:
-            (folder / name).touch()
         yield folder
 
 

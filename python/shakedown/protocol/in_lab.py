@@ -7,7 +7,6 @@ same order gives the same run again.
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -129,6 +128,7 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> tuple[str, ...]:
     """Which faults made no difference."""
     from shakedown.lab import run as lab  # noqa: PLC0415 - see `_faults`
     from shakedown.lab.ended import failed_inside  # noqa: PLC0415 - likewise
+    from shakedown.lab.folder import scratch_folder  # noqa: PLC0415 - likewise
 
     loaded = order.load()
     hearer, said = Hearer(listener, loaded.protocol), bytearray()
@@ -136,8 +136,8 @@ def _play(order: LabOrder, out: Path, listener: Listener) -> tuple[str, ...]:
     def hear(stream: str, text: bytes) -> None:
         hearer.hear(text) if stream == "output" else said.extend(text)
 
-    with tempfile.TemporaryDirectory() as folder:
-        protocol = Path(folder) / f"{order.protocol}.toml"
+    with scratch_folder() as folder:
+        protocol = folder / f"{order.protocol}.toml"
         protocol.write_text(order.text, encoding="utf-8")
         ordered = lab.Order(
             command=_command(order, protocol.name),

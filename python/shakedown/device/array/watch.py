@@ -18,6 +18,8 @@ _FIRST_INTERVAL_NS: Final = NS_PER_S
 _MOST_LOOKS: Final = 800
 _BEGINNING_NS: Final = 5 * NS_PER_S
 _BEGINNING_POLL_S: Final = 0.005
+# Events carry the time of a clock that ticks, and seem to be earlier than they are by some of that.
+_TICKS_NS: Final = NS_PER_S // 10
 
 
 def longest_flush_ns(then: Traffic, now: Traffic, between_ns: int) -> int:
@@ -118,25 +120,24 @@ class Watch:
         """Let it begin; when that was, what the drives had done by then, and what they did until the order came back.
 
         The order may come back later than the rebuild begins: ``zpool replace -s`` waits for a transaction group. What
-        is done meanwhile is the rebuild's, which may be over by then.
+        is done meanwhile is the rebuild's, which may be over by then. The first poll comes before the order: a rebuild
+        that begins at once would be ahead of it.
         """
-        polls: list[tuple[int, int, list[Traffic]]] = []
+        polls = [(time.time_ns(), time.monotonic_ns(), self._traffic())]
         with ThreadPoolExecutor(1) as pool:
             order = pool.submit(begin)
-            while True:
+            while not wait([order], POLL_S).done:
                 polls.append((time.time_ns(), time.monotonic_ns(), self._traffic()))
-                if wait([order], POLL_S).done:
-                    break
             order.result()
         self._wait_for_beginning()
         told_ns = self._array.span().began_ns
-        before = [(now_ns, traffic) for at_ns, now_ns, traffic in polls if told_ns is not None and at_ns <= told_ns]
-        meanwhile = [(at_ns, traffic) for at_ns, _, traffic in polls]
-        if not before:
-            return time.monotonic_ns(), self._traffic(), meanwhile
+        if told_ns is None or told_ns < polls[0][0] - _TICKS_NS:  # it is of an earlier one
+            return time.monotonic_ns(), self._traffic(), []
+        before = [poll for poll in polls if poll[0] <= told_ns] or polls[:1]
         for _, now_ns, traffic in polls[len(before) :]:
             self._poll(traffic, now_ns)
-        return *before[-1], meanwhile
+        _, began_ns, first = before[-1]
+        return began_ns, first, [(at_ns, traffic) for at_ns, _, traffic in polls]
 
     def _at_end(self, recent: Sequence[tuple[int, list[Traffic]]], since_ns: int) -> list[Traffic] | None:
         """What the drives had done at the end, if there was one: behind a sequential resilver goes on a scrub."""

@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 import pytest
 
-from shakedown.array.capacity import Capacity
+from shakedown.array.capacity import Capacity, data_a_shown_byte
 from shakedown.array.find import findings
 from shakedown.array.in_lab import InGuest, refuse_in_lab, run_rebuild_in_lab
 from shakedown.array.measured import Traced, measured, setting_of
@@ -370,3 +370,19 @@ def test_a_distributed_spare_has_no_baseline_which_would_leave_none() -> None:
     assert turns == [["baseline", "new"], ["new"]]
     effort = [InGuest(on_spare, (), baseline).effort for baseline in (None, "none")]
     assert effort[0] == effort[1]
+
+
+@pytest.mark.parametrize(
+    ("layout", "record_bytes", "share"),
+    [
+        # 2 + 1 sectors of 4 KiB, padded to 4, where 128 KiB take 32 + 11, padded to 44.
+        ("raidz1", 8 << 10, (2 / 4) / (32 / 44)),
+        ("raidz1", 128 << 10, 1.0),
+        ("mirror", 8 << 10, 1.0),
+        ("raid5", 128 << 10, 1.0),
+    ],
+)
+def test_small_records_fill_what_df_shows_with_less_data(layout: str, record_bytes: int, share: float) -> None:
+    options = MdOptions() if layout == "raid5" else ZfsOptions(record_bytes=record_bytes)
+    order = RebuildOrder(layout, (RED,) * 4, RED, options=options)
+    assert data_a_shown_byte(order) == pytest.approx(share, rel=1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from shakedown import _core
@@ -14,6 +14,9 @@ from shakedown.units import format_size
 
 # Partitions and labels leave a little of any drive.
 _WORTH_TELLING: Final = 0.01
+_COUNTED_BYTES: Final = 128 << 10
+# Of any size: shares are the same.
+_ANY_BYTES: Final = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,17 @@ class Capacity:
         if not self.held_bytes:
             return "is empty"
         return "is full" if self.held_bytes == self.usable_bytes else f"holds {format_size(self.held_bytes)}"
+
+
+def data_a_shown_byte(order: RebuildOrder) -> float:
+    """How much data fills a byte of what ``df`` shows.
+
+    ZFS shows what any block takes as if it were one of 128 KiB (``vdev_deflate_ratio``); small ones take more.
+    """
+    if not isinstance(order.options, ZfsOptions):
+        return 1.0
+    counted = replace(order, options=replace(order.options, record_bytes=_COUNTED_BYTES))
+    return usable_bytes(order, _ANY_BYTES) / usable_bytes(counted, _ANY_BYTES)
 
 
 def usable_bytes(order: RebuildOrder, member_bytes: int) -> int:

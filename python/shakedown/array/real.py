@@ -14,9 +14,11 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from shakedown.array.capacity import data_a_shown_byte
 from shakedown.array.felt import ALONE, LOAD
 from shakedown.array.find import findings, ratios
 from shakedown.array.keep import keep
@@ -251,10 +253,11 @@ class _Play:
         content = self._state.content and Content(**self._state.content)
         if not content:
             file_bytes = order.options.file_bytes if isinstance(order.options, ZfsOptions) else None
-            content = Content.of_share(folder, share, order.seed, file_bytes)
+            of_share = partial(Content.of_share, folder, data_a_shown_byte=data_a_shown_byte(order))
+            content = of_share(share, order.seed, file_bytes)
             self._state.content = asdict(content)
             if order.load is not None:
-                self._state.users = asdict(Content.of_share(folder, order.fill * _USERS_PART, order.seed + 1).as_one())
+                self._state.users = asdict(of_share(order.fill * _USERS_PART, order.seed + 1).as_one())
             self._state.write(self._out)
         if self._state.users is not None:
             (folder / "users").mkdir(exist_ok=True)

@@ -34,11 +34,13 @@ class Content:
     files: int
 
     @classmethod
-    def of_share(cls, folder: Path, fill: float, seed: int, file_bytes: int | None = None) -> Content:
+    def of_share(
+        cls, folder: Path, fill: float, seed: int, file_bytes: int | None = None, *, data_a_shown_byte: float = 1.0
+    ) -> Content:
         """What fills the share ``fill`` of what ``df`` shows of the filesystem of ``folder``, in files of any size."""
         there = os.statvfs(folder)
-        wanted = int(there.f_blocks * there.f_frsize * fill)
-        wanted = min(wanted, int(there.f_bavail * there.f_frsize * _FULL))
+        shown = min(there.f_blocks * fill, there.f_bavail * _FULL) * there.f_frsize
+        wanted = int(shown * data_a_shown_byte)
         size = file_bytes or min(_LARGEST_BYTES, wanted // _LEAST_FILES)
         size = max(size // _GRAIN_BYTES, 1) * _GRAIN_BYTES
         return cls(seed, size, wanted // size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final, NamedTuple
 
 
@@ -17,3 +18,19 @@ RAIDZ: Final = {"raidz1": Kind(2, 1), "raidz2": Kind(3, 2), "raidz3": Kind(4, 3)
 DRAID: Final = {"draid1": Kind(2, 1), "draid2": Kind(3, 2), "draid3": Kind(4, 3)}
 ZFS_LAYOUTS: Final = {"mirror": Kind(2), **RAIDZ, **DRAID}
 LAYOUTS: Final = {**MD_LAYOUTS, **ZFS_LAYOUTS}
+
+
+class RaidzBlock(NamedTuple):
+    """What a block takes of a raidz, in sectors: ``filled`` are data and parity, ``allocated`` is with the padding."""
+
+    filled: int
+    allocated: int
+
+
+def raidz_block(data_sectors: int, width: int, parity: int) -> RaidzBlock:
+    """As OpenZFS' ``vdev_raidz_psize_to_asize``, and ``allocated_sectors`` of the core.
+
+    A parity sector of each kind for every row that is begun, and so much more that no gap is left that nothing fits in.
+    """
+    filled = data_sectors + parity * ceil(data_sectors / (width - parity))
+    return RaidzBlock(filled, ceil(filled / (parity + 1)) * (parity + 1))

@@ -7,7 +7,7 @@ from typing import Final
 
 from shakedown.array.order import RebuildOrder
 from shakedown.array.zfs import ZfsOptions
-from shakedown.layouts import RAIDZ
+from shakedown.layouts import RAIDZ, raidz_block
 from shakedown.target.modelled import physical_sector_bytes
 from shakedown.units import format_size
 
@@ -26,9 +26,7 @@ def padding(order: RebuildOrder) -> tuple[str, ...]:
         return ()
     parity, width = RAIDZ[order.layout].parity, len(order.members)
     sector_bytes, record_bytes = 1 << order.options.ashift, order.options.record_bytes
-    data = ceil(record_bytes / sector_bytes)
-    sectors = data + parity * ceil(data / (width - parity))
-    padded = ceil(sectors / (parity + 1)) * (parity + 1)
+    sectors, padded = raidz_block(ceil(record_bytes / sector_bytes), width, parity)
     rounds = padded // width
     if order.place != width - 1:
         return ()

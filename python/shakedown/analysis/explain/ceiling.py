@@ -96,7 +96,7 @@ class Queues(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """Random requests reordered in the drives' queues; the rest streams over all data drives, in whole stripes.
+    """Random requests reordered in the drives' queues; the rest streams, in whole stripes and records.
 
     Without ``queues`` no request moves the heads. ``by_seeks``: of drives that hold the same only one streams, and all
     of them do more, even with a seek for each.
@@ -171,7 +171,7 @@ def _best(box: Box, load: Load, heads: Heads) -> Drives:
 
 def _drives(box: Box, load: Load) -> Drives:
     layout, work = box.layout, box.layout.lone_request(load)
-    stream = layout.data_drives * box.drive.stream_bytes_per_s
+    stream = layout.stream_drives * box.drive.stream_bytes_per_s
     seconds = (1 - load.random_share) * load.block_bytes / stream
     if not load.random_share:
         return Drives(1 / seconds, queues=None, gathered=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Final, NamedTuple
 
 from shakedown.analysis.explain.load import Load
 from shakedown.errors import UsageError
-from shakedown.layouts import DRAID, LAYOUTS, ZFS_LAYOUTS, Kind
+from shakedown.layouts import DRAID, LAYOUTS, RAIDZ, ZFS_LAYOUTS, Kind, raidz_block
 
 SECTOR_BYTES: Final = 4096
 """What ZFS splits a record down to on drives with sectors of 4 KiB."""
@@ -111,8 +112,29 @@ class Layout:
 
     @property
     def data_drives(self) -> int:
-        """How many drives' worth of data it holds; a long stream moves at so many times a drive's rate."""
+        """How many drives' worth of data a stripe holds, or a row of RAIDZ that is full."""
         return self.width // self.copies - _KINDS[self.kind].parity
+
+    @property
+    def allocated_bytes(self) -> int:
+        """What each copy of a record of ZFS takes of the drives: whole sectors, of RAIDZ with parity and padding."""
+        data = ceil(self.record_bytes / SECTOR_BYTES)
+        if self.kind in RAIDZ:
+            data = raidz_block(data, self.width, _KINDS[self.kind].parity).allocated
+        return data * SECTOR_BYTES
+
+    @property
+    def abreast(self) -> int:
+        """How many drives a long stream moves at once: in RAIDZ all, since data, parity and padding are on each."""
+        return self.width // self.copies if self.is_zfs else self.data_drives
+
+    @property
+    def stream_drives(self) -> float:
+        """A long stream moves at so many times a drive's rate.
+
+        Of RAIDZ, written or read: the heads pass over parity and padding as slowly as over data.
+        """
+        return self.abreast * (self.record_bytes / self.allocated_bytes if self.is_zfs else 1)
 
     @property
     def stripe_bytes(self) -> int:
@@ -160,21 +182,24 @@ class Layout:
     def _lone_request_of_zfs(self, load: Load) -> DriveWork:
         """Of a record all is read, since its checksum is over all of it, and all is written, in a new place.
 
-        RAIDZ spreads it over the data drives. Who writes a part of one reads the rest first.
+        RAIDZ spreads it over the data drives. Who writes a part of one reads the rest first. Several records lie one
+        behind the other: a piece of them is on its way over the parity and padding between.
         """
-        moved_bytes = max(load.block_bytes, self.record_bytes)
-        pieces, written = 1, self.copies
-        if self.kind != "mirror":
-            pieces = min(self.data_drives, -(-moved_bytes // SECTOR_BYTES))
-            written = pieces + _KINDS[self.kind].parity
+        records, data = ceil(load.block_bytes / self.record_bytes), ceil(self.record_bytes / SECTOR_BYTES)
+        pieces, written, rows = 1, self.copies, records * data
+        if self.kind in RAIDZ:
+            pieces = min(self.data_drives, records * data)
+            written = min(self.width, records * (min(self.data_drives, data) + _KINDS[self.kind].parity))
+            before_the_last = (records - 1) * self.allocated_bytes // SECTOR_BYTES
+            rows = ceil(data / self.data_drives) + before_the_last // self.width
         is_part = self.is_part_of_a_record(load)
         return DriveWork(
             reads=pieces * (1 if is_part else load.read_share),
             writes=written * load.write_share,
-            piece_bytes=-(-moved_bytes // pieces // SECTOR_BYTES) * SECTOR_BYTES,
+            piece_bytes=rows * SECTOR_BYTES,
             steps=1 + (load.write_share if is_part else 0),
             abreast=pieces,
-            gathered_bytes=moved_bytes * load.write_share,
+            gathered_bytes=max(load.block_bytes, self.record_bytes) * load.write_share,
         )
 
     def __str__(self) -> str:

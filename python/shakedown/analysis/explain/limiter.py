@@ -132,7 +132,7 @@ def _may_be_of_all_copies(box: Box, measured: Measured) -> bool:
 
 def _of_one_copy(box: Box, load: Load) -> float:
     """Requests a second that one drive of each that hold the same streams."""
-    return box.layout.data_drives * box.drive.stream_bytes_per_s / load.block_bytes
+    return box.layout.stream_drives * box.drive.stream_bytes_per_s / load.block_bytes
 
 
 def _of_all_copies(box: Box, measured: Measured) -> str:

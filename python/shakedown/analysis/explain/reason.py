@@ -5,6 +5,7 @@ from __future__ import annotations
 from shakedown.analysis.explain.ceiling import Box, Ceiling, Drives, Heads, Link, OneAtATime, RoundTrip
 from shakedown.analysis.explain.layout import Layout
 from shakedown.analysis.explain.load import Load
+from shakedown.layouts import RAIDZ
 from shakedown.units import format_size
 
 
@@ -39,8 +40,17 @@ def _of_a_record(layout: Layout, load: Load) -> str:
     return f": {format_size(load.block_bytes)} of a record of {format_size(layout.record_bytes)}, which moves whole"
 
 
+def _of_what_it_takes(layout: Layout) -> str:
+    """How much of what streams is data, where that is less than all."""
+    if not layout.is_zfs or layout.allocated_bytes == layout.record_bytes:
+        return ""
+    record, takes = format_size(layout.record_bytes), format_size(layout.allocated_bytes)
+    return f", a record of {record} taking {takes}{' with parity and padding' if layout.kind in RAIDZ else ''}"
+
+
 def _of_the_drives(box: Box, load: Load, ceiling: Drives) -> str:
-    told = f"streams at {box.layout.data_drives} x {box.drive.stream_bytes_per_s / 1e6:.3g} MB/s"
+    told = f"streams at {box.layout.abreast} x {box.drive.stream_bytes_per_s / 1e6:.3g} MB/s"
+    told += _of_what_it_takes(box.layout)
     if load.read_share and load.random_share < 1 and box.layout.copies > 1:
         told += f", one of each {box.layout.copies} that hold the same"
     if ceiling.queues:

@@ -80,6 +80,11 @@ def setting_of(
     return Setting("lab" if in_lab else "device", target, notes, capacity)
 
 
+def taker(order: RebuildOrder, new: Drive) -> str:
+    """Who takes the failed drive's place, in words."""
+    return "a distributed spare" if order.on_spare else new.identity.text
+
+
 def _of_content(rebuild: Rebuild, *, is_read_back: bool) -> str:
     if rebuild.ended != "complete":
         return "NOT every file is what was written."
@@ -90,9 +95,8 @@ def _of_content(rebuild: Rebuild, *, is_read_back: bool) -> str:
 
 def _notes(order: RebuildOrder, new: Drive, content: str, watched: Watched, duration_s: float) -> list[str]:
     kind = "the real ZFS" if order.is_zfs else "the real md"
-    taker = "a distributed spare" if order.on_spare else new.identity.text
     notes = [
-        f"{order.layout} of {len(order.members)} drives under {kind}; {taker} has filled the last place.",
+        f"{order.layout} of {len(order.members)} drives under {kind}; {taker(order, new)} has filled the last place.",
         f"Drives were looked at every {POLL_S * 1000:.0f} ms: how long one keeps silent, and who is waited for, is "
         "known to that.",
         content,

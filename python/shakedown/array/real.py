@@ -22,7 +22,7 @@ from shakedown.array.capacity import data_a_shown_byte
 from shakedown.array.felt import ALONE, LOAD
 from shakedown.array.find import findings, ratios
 from shakedown.array.keep import keep
-from shakedown.array.measured import Traced, measured, setting_of
+from shakedown.array.measured import Traced, measured, setting_of, taker
 from shakedown.array.order import RebuildOrder, check_order, refuse_too_small
 from shakedown.array.ordered_rate import ordered_rate
 from shakedown.array.planned import ALONE_S, plan_array, plan_arrays, stopped_by
@@ -291,8 +291,7 @@ class _Play:
                 self._reach("rebuilding")
             self._array.lose(lost)
             lost.wipe()
-        taker = "a distributed spare" if self._order.on_spare else new.identity.text
-        self._tell(f"{turn}: {taker} takes the place of {lost.identity.text}")
+        self._tell(f"{turn}: {taker(self._order, new)} takes the place of {lost.identity.text}")
         members = [*self._drives[:-2], new]
         watch = Watch(self._array, members, self._seen, before)
 

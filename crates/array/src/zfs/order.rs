@@ -211,8 +211,7 @@ impl Walk {
                 self.of_stretch(pool);
             }
             Order::Sequential => {
-                let most = pool.left_in_stretch(slot).min(self.in_one_piece(pool, record));
-                let records = pool.places.old_from(slot, most);
+                let records = pool.places.old_from(slot, self.in_one_stretch(pool, slot));
                 let record_bytes = pool.record_allocated();
                 self.segments(pool, offset_bytes, records * record_bytes, record_bytes);
                 self.next += records.max(1);
@@ -228,7 +227,7 @@ impl Walk {
     fn sorted_from(&self, pool: &Pool, slot: u64, offset_bytes: u64) -> u64 {
         let until_kept = |(copy, _): &(u64, Copies)| (copy - offset_bytes) / pool.record_allocated() + 1;
         let before_kept = self.kept.front().map_or(u64::MAX, until_kept);
-        pool.left_in_stretch(slot).min(self.in_one_piece(pool, self.next)).min(before_kept)
+        self.in_one_stretch(pool, slot).min(before_kept)
     }
 
     /// The next record of the stretch at hand.
@@ -248,6 +247,11 @@ impl Walk {
             None => pool.record_by_place(step),
             Some(number) => self.beyond[number as usize],
         }
+    }
+
+    /// How many records from the one at hand on, which is in this slot, lie one behind the other.
+    fn in_one_stretch(&self, pool: &Pool, slot: u64) -> u64 {
+        pool.left_in_stretch(slot).min(self.in_one_piece(pool, self.next))
     }
 
     /// How many steps from this one on may be of slots that follow each other. Of those behind the first a slot between two that

@@ -112,37 +112,45 @@ impl Draid {
     /// The columns of the stretch at `offset_bytes` that takes `allocated` bytes. All are equally long: skip sectors are
     /// written and read like data.
     pub(super) fn columns(&self, offset_bytes: u64, allocated: u64, columns: &mut Vec<Column>) {
-        let group_left = self.group_bytes() - offset_bytes % self.group_bytes();
-        self.columns_in_group(offset_bytes, allocated.min(group_left), columns);
-        if allocated > group_left {
-            self.columns_in_group(offset_bytes + group_left, allocated - group_left, columns);
+        for (offset_bytes, allocated) in self.in_groups(offset_bytes, allocated) {
+            self.columns_in_group(offset_bytes, allocated, columns);
         }
     }
 
     /// Has that stretch a column on this child?
     pub(super) fn is_on(&self, child: usize, offset_bytes: u64, allocated: u64) -> bool {
-        let group_left = self.group_bytes() - offset_bytes % self.group_bytes();
-        let in_next = || allocated > group_left && self.is_in_group(child, offset_bytes + group_left);
-        self.is_in_group(child, offset_bytes) || in_next()
+        self.in_groups(offset_bytes, allocated).any(|(offset_bytes, _)| self.is_in_group(child, offset_bytes))
+    }
+
+    /// What of a stretch lies in its first group, and in the next, if it reaches over the end.
+    fn in_groups(&self, offset_bytes: u64, allocated: u64) -> impl Iterator<Item = (u64, u64)> {
+        let left = self.group_bytes() - offset_bytes % self.group_bytes();
+        let in_next = (allocated > left).then(|| (offset_bytes + left, allocated - left));
+        [(offset_bytes, allocated.min(left))].into_iter().chain(in_next)
     }
 
     fn is_in_group(&self, child: usize, offset_bytes: u64) -> bool {
         let Place { slice, start, .. } = self.place(offset_bytes);
         let child_at = self.permutation(slice);
-        let end = start + self.width();
-        let positions = (start..end.min(self.disks())).chain(0..end.saturating_sub(self.disks()));
-        positions.into_iter().any(|position| child_at(position) == child as u64)
+        self.positions(start).any(|(position, _)| child_at(position) == child as u64)
+    }
+
+    /// Where a group's columns stand in the slice's permutation, and whether a row further on: behind the last comes the first.
+    fn positions(&self, start: u64) -> impl Iterator<Item = (u64, bool)> {
+        let disks = self.disks();
+        (start..start + self.width()).map(move |position| {
+            let wraps = position >= disks;
+            (if wraps { position - disks } else { position }, wraps)
+        })
     }
 
     fn columns_in_group(&self, offset_bytes: u64, allocated: u64, columns: &mut Vec<Column>) {
         let Place { slice, start, offset_bytes } = self.place(offset_bytes);
         let bytes = allocated / self.width();
         let child = self.permutation(slice);
-        for column in 0..self.width() {
-            let position = start + column;
-            let wraps = position >= self.disks();
+        for (column, (position, wraps)) in (0..).zip(self.positions(start)) {
             columns.push(Column {
-                member: child(if wraps { position - self.disks() } else { position }) as u32,
+                member: child(position) as u32,
                 offset_bytes: offset_bytes + if wraps { ROW_BYTES } else { 0 },
                 bytes,
                 is_parity: column < self.parity,

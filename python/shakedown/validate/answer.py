@@ -48,13 +48,18 @@ class Answer:
 
 def answer(question: Question, experiment: Experiment, row: Row, run: Run) -> Answer:
     """Read the figure from the experiment's run and lay it beside the row's."""
+    return answer_figure(question, experiment, row, _figure(question, run))
+
+
+def answer_figure(question: Question, experiment: Experiment, row: Row, figure: float | None) -> Answer:
+    """Lay an experiment's figure, in base units, beside the row's."""
     profile = _profile(question, experiment)
     return _beside(
         question,
         row,
         profile,
         question.unit or row.unit,
-        _figure(question, run),
+        figure,
         role=_role(question, experiment),
         array=names_storage_box(f"model:{profile}"),
     )

@@ -24,8 +24,18 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
+class Chunks(_Table):
+    """``amount`` in pieces of ``chunk``, ``verbs`` for each: for what no job says, as to write back what was read."""
+
+    chunk: str
+    amount: str
+    verbs: Annotated[tuple[Literal["read", "write", "flush"], ...], Field(strict=False)]
+
+
 class Experiment(_Table):
     """A protocol (``procedure``: a name, or a file beside the questions) on a modelled drive, or on two.
+
+    Or chunks on one drive, of which only the ``duration`` is told, as that of the step ``chunks``.
 
     ``origins`` says where the settings of a storage box and of the procedure come from,
     as a profile says it of its values.
@@ -33,7 +43,7 @@ class Experiment(_Table):
 
     name: str
     profile: str
-    procedure: str
+    procedure: str | Chunks
     baseline: str | None = None
     settings: dict[str, str] = Field(default_factory=dict)
     origins: dict[str, str] = Field(default_factory=dict)
@@ -75,6 +85,12 @@ class Question(_Published):
         if self.unit is not None and self.unit not in UNITS:
             raise ValueError(f"{self.row}: there is no unit `{self.unit}`")
         return self
+
+    def check_asks_duration(self) -> None:
+        """Raise ValueError if it asks for what of chunks is not told."""
+        asked = (self.step, self.measure, self.of, self.over, self.inverse)
+        if asked != ("chunks", "duration", "candidate", None, False):
+            raise ValueError(f"{self.row}: of chunks only the duration of the step `chunks` is told")
 
 
 class Rebuild(_Table):
@@ -174,6 +190,9 @@ class Questions(_Table):
             raise ValueError(f"{', '.join(strange)}: there is no such experiment")
         if idle := known - {each.experiment for each in self.questions}:
             raise ValueError(f"no question asks for {', '.join(sorted(idle))}")
+        for each in self.questions:
+            if isinstance(self.experiment(each.experiment).procedure, Chunks):
+                each.check_asks_duration()
         rebuilds = {each.name for each in self.rebuilds}
         asked = {name for each in self.rebuild_questions for name in each.rebuilds}
         if rebuilds != asked:

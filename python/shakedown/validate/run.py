@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,10 +17,11 @@ from shakedown.protocol.load import load_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, run
 from shakedown.reference import Row, read_rows
-from shakedown.result.folder import read_run
+from shakedown.result.folder import Run, read_run
 from shakedown.target.storage_box import drives_of
-from shakedown.validate.answer import Answer, answer
-from shakedown.validate.question import Experiment, Question, Questions, RebuildQuestion, all_questions
+from shakedown.validate.answer import Answer, answer, answer_figure
+from shakedown.validate.chunks import seconds
+from shakedown.validate.question import Chunks, Experiment, Question, Questions, RebuildQuestion, all_questions
 from shakedown.validate.rebuild import rebuild_answers, rebuilds_of
 from shakedown.validate.role import takers
 from shakedown.validate.waiting import Piece, Waiting, effort
@@ -153,24 +155,33 @@ def _in_parallel(
 
 def _what(experiment: Experiment) -> str:
     beside = "" if experiment.baseline is None else f" beside {experiment.baseline}"
-    return f"{experiment.name} ({experiment.procedure.removesuffix('.toml')} on {experiment.profile}{beside})"
+    played = "chunks" if isinstance(experiment.procedure, Chunks) else experiment.procedure.removesuffix(".toml")
+    return f"{experiment.name} ({played} on {experiment.profile}{beside})"
 
 
 def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) -> tuple[list[Answer], float]:
     """Play one experiment and read its figures; with how long that took."""
     began_s = time.monotonic()
-    with TemporaryDirectory(prefix="shakedown-validate-") as folder:
-        path = Path(folder) / "run"
-        loaded = load_protocol(procedure(experiment), experiment.settings)
-        baseline = None if experiment.baseline is None else f"model:{experiment.baseline}"
-        run(loaded, Order(f"model:{experiment.profile}", baseline), path, Listener())
-        played = read_run(path)
-        answers = [answer(each, experiment, row, played) for each, row in zip(asked, rows, strict=True)]
+    if isinstance(experiment.procedure, Chunks):
+        figure = seconds(experiment.procedure, experiment.profile)
+        answers = [answer_figure(each, experiment, row, figure) for each, row in zip(asked, rows, strict=True)]
+    else:
+        with _played(experiment, procedure_name(experiment.procedure)) as played:
+            answers = [answer(each, experiment, row, played) for each, row in zip(asked, rows, strict=True)]
     return answers, time.monotonic() - began_s
 
 
-def procedure(experiment: Experiment) -> str:
+@contextmanager
+def _played(experiment: Experiment, protocol: str) -> Iterator[Run]:
+    """The run of a protocol, whose samples can be read meanwhile."""
+    with TemporaryDirectory(prefix="shakedown-validate-") as folder:
+        path = Path(folder) / "run"
+        loaded = load_protocol(protocol, experiment.settings)
+        baseline = None if experiment.baseline is None else f"model:{experiment.baseline}"
+        run(loaded, Order(f"model:{experiment.profile}", baseline), path, Listener())
+        yield read_run(path)
+
+
+def procedure_name(procedure: str) -> str:
     """What ``load_protocol`` knows an experiment's procedure by: a protocol's name, or a path in reference/."""
-    if experiment.procedure.endswith(".toml"):
-        return str(reference_path(f"procedures/{experiment.procedure}"))
-    return experiment.procedure
+    return str(reference_path(f"procedures/{procedure}")) if procedure.endswith(".toml") else procedure

@@ -19,7 +19,7 @@ from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageErro
 from shakedown.fit.calibrate import calibrate
 from shakedown.fit.draft import draft
 from shakedown.fit.facts import Facts, find
-from shakedown.fit.trace import BLOCK_BYTES, Bench
+from shakedown.fit.trace import Bench, whole_blocks
 from shakedown.fit.twin import Twin
 from shakedown.result.atomic import make_folder, replace_file
 from shakedown.result.folder import held_alone
@@ -133,7 +133,7 @@ def _plan(order: Order, target: Identity) -> Plan:
 
 
 def _capacity_bytes(target: Identity) -> int:
-    return target.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
+    return whole_blocks(target.capacity_bytes)
 
 
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:

@@ -11,7 +11,7 @@ from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout, held_up
 from shakedown.fit.place import aligned, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace, whole_blocks
 
 GROUPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 SIZES: Final = (4096, 16_384, 65_536, 131_072, 262_144, 393_216, 524_288, 786_432, 1 << 20, 3 << 19)
@@ -213,7 +213,7 @@ class _Region:
 
     def __init__(self, bench: Bench, stretch: Stretch, settle_ns: int) -> None:
         self._bench, self._first, self._settle_ns = bench, stretch.first, settle_ns
-        self._size_bytes = stretch.size_bytes // BLOCK_BYTES * BLOCK_BYTES
+        self._size_bytes = whole_blocks(stretch.size_bytes)
         self._count = self._bytes = 0
 
     def places(self, count: int, length: int) -> Ints:
@@ -221,7 +221,7 @@ class _Region:
         if self._count and (self._count + count > _MOST_KEPT or self._bytes + count * length > _MOST_KEPT_BYTES):
             self.clear()
         wide = max(length + BLOCK_BYTES, min(64 * BLOCK_BYTES, self._size_bytes // (4 * count)))
-        wide = wide // BLOCK_BYTES * BLOCK_BYTES
+        wide = whole_blocks(wide)
         slots = max(self._size_bytes // wide, count + 1)
         begin, self._count, self._bytes = self._count, self._count + count, self._bytes + count * length
         return scattered(count, self._first, slots, wide, begin=begin)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.grid import fitted
 from shakedown.fit.place import aligned, apart, in_region
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch, forgetting, middle_angle
 
 _COARSE_BYTES: Final = 8 << 20
@@ -133,7 +133,7 @@ def quiet_until_late(bench: Bench, slow_ms: float, kept: int = 0) -> tuple[float
     """Ms of silence after which no read is late, and of one after which some are: infinite if 16 s are not enough."""
     # Near each other, so that no long seek looks like cleaning; the first read brings the heads there.
     near_bytes = min(_PROBES_BYTES, bench.capacity_bytes // _PROBES_SHARE)
-    places = apart(_PROBES) * (near_bytes // _PROBES // BLOCK_BYTES * BLOCK_BYTES)
+    places = apart(_PROBES) * whole_blocks(near_bytes // _PROBES)
     fresh, left = cycle(places), _PROBES - 1
     last_ns = bench.play("rest-begin", Trace.reads(np.array([next(fresh)]))).ended_ns
     low, high, idle_ms, tries, late = 0.0, np.inf, 60.0, 0, 0

@@ -19,7 +19,7 @@ from shakedown.fit.forced import FREE_BANDS
 from shakedown.fit.length import Filler
 from shakedown.fit.place import scattered
 from shakedown.fit.pressure import empty
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, in_one_go
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, in_one_go, whole_blocks
 
 _LATE_TURNS: Final = 1.5
 _LATE_OF: Final = 10
@@ -87,8 +87,8 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
     """
     most = most_at_once(bursts) if bursts.write_back else 1
     together = min(packet_writes, most)
-    size_bytes = int(band.size_bytes.value) // BLOCK_BYTES * BLOCK_BYTES
-    first = int(band.border + FREE_BANDS * size_bytes) // BLOCK_BYTES * BLOCK_BYTES
+    size_bytes = whole_blocks(band.size_bytes.value)
+    first = whole_blocks(band.border + FREE_BANDS * size_bytes)
     course = _Course(filler, Stretch(first, size_bytes), high, turn_ms, together)
     groups, written = course.until_late(together)
     if groups is None:

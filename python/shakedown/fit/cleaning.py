@@ -10,7 +10,7 @@ import numpy as np
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import in_region
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 48
@@ -177,12 +177,12 @@ def _pieces(bands: Bands, count: int) -> Ints:
     """All of so many bands, each in no order."""
     draw = np.random.default_rng(7)
     each = int(bands.size_bytes.value) // PIECE_BYTES
-    first = int(bands.border) // BLOCK_BYTES * BLOCK_BYTES
+    first = whole_blocks(bands.border)
     return np.asarray(first + PIECE_BYTES * np.concatenate([n * each + draw.permutation(each) for n in range(count)]))
 
 
 def _places(bands: Bands, count: int) -> Ints:
     """Several blocks a band, since the borders of far bands are not known, nor that of the first to a block."""
-    spacing = int(bands.size_bytes.value / PER_BAND) // BLOCK_BYTES * BLOCK_BYTES
-    first = int(bands.border + 0.5 * spacing) // BLOCK_BYTES * BLOCK_BYTES
+    spacing = whole_blocks(bands.size_bytes.value / PER_BAND)
+    first = whole_blocks(bands.border + 0.5 * spacing)
     return np.asarray(first + np.arange(count * PER_BAND) * spacing)

@@ -9,7 +9,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
 from shakedown.fit.streams import Streams
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Trace
+from shakedown.fit.trace import Bench, Ints, Log, Trace, whole_blocks
 
 _MOST_WRITE_BYTES: Final = 1 << 16
 _LEAST_WRITE_BYTES: Final = 1 << 13
@@ -28,7 +28,7 @@ def request_bytes(streams: Streams | None) -> int | None:
     The larger they are, the fewer packets a visit to the log takes, of which there is a limit as well.
     """
     most = int(min(streams.min_request_bytes.low, _MOST_WRITE_BYTES)) if streams else _MOST_WRITE_BYTES
-    whole = most // 8 * 7 // BLOCK_BYTES * BLOCK_BYTES
+    whole = whole_blocks(most // 8 * 7)
     return whole if whole >= _LEAST_WRITE_BYTES else None
 
 

@@ -19,7 +19,7 @@ from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.parking import put_parking
 from shakedown.fit.platters import USUAL_SKEW_DEGREES, USUAL_TURNS
 from shakedown.fit.seek import USUAL
-from shakedown.fit.trace import BLOCK_BYTES
+from shakedown.fit.trace import BLOCK_BYTES, whole_blocks
 from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin, span
 from shakedown.fit.whereabouts import Moved
@@ -95,7 +95,7 @@ def _geometry(twin: Twin, facts: Facts) -> None:
     # Of one of the two the link may have shown less than there is.
     outer, inner = (outer, min(inner, outer)) if facts.outer else (max(inner, outer), inner)
     heads = facts.outer.heads if facts.outer else None
-    twin.put("geometry", "capacity_bytes", facts.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES, f"measured: size {BY}")
+    twin.put("geometry", "capacity_bytes", whole_blocks(facts.capacity_bytes), f"measured: size {BY}")
     turn = facts.turn_ms
     rpm = Estimate(6e4 / turn.value, 6e4 / turn.high, 6e4 / turn.low)
     twin.put_measured("geometry", "rpm", rpm, 4)

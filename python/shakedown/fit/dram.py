@@ -12,7 +12,7 @@ from shakedown.errors import InconclusiveError
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.even import even_waits
 from shakedown.fit.place import aligned, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace, whole_blocks
 from shakedown.fit.whereabouts import forget_these
 
 _AGAIN: Final = 12
@@ -217,7 +217,7 @@ def read_segments(bench: Bench, hit_ms: float) -> int:
 
 def read_ahead(bench: Bench, hit_ms: float, kept: int) -> Estimate:
     """How far the heads read on past a read when nobody asks for more, where memory keeps so many ranges."""
-    apart = bench.capacity_bytes // 70 // BLOCK_BYTES * BLOCK_BYTES
+    apart = whole_blocks(bench.capacity_bytes // 70)
     draw = np.random.default_rng(3)
     place = _forgotten(bench, draw.permutation(64) * apart, kept)
 
@@ -240,7 +240,7 @@ def read_ahead(bench: Bench, hit_ms: float, kept: int) -> Estimate:
     low = BLOCK_BYTES
     while high > 1.1 * low + BLOCK_BYTES:
         middle = max(int((low * high) ** 0.5) if high > 2 * low else (low + high) // 2, low + 1)
-        middle = (middle + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
+        middle = whole_blocks(middle + BLOCK_BYTES - 1)
         low, high = (middle, high) if reaches(middle) else (low, middle)
     return Estimate((low + high) / 2, low, high)
 
@@ -346,7 +346,7 @@ def first_look(bench: Bench, limit_ms: float, *, wide: bool = False) -> tuple[Lo
 
 def _all_over(bench: Bench, count: int, size: int) -> Trace:
     """So many writes all over the surface."""
-    slot_bytes = bench.capacity_bytes // (2 * count) // BLOCK_BYTES * BLOCK_BYTES
+    slot_bytes = whole_blocks(bench.capacity_bytes // (2 * count))
     return Trace.writes(scattered(count, 0, 2 * count, slot_bytes), size)
 
 
@@ -495,4 +495,4 @@ def deep_reads_gain(bench: Bench) -> float:
 
 
 def _spacing(capacity_bytes: int, count: int) -> int:
-    return min(capacity_bytes // (count + 1), 24 << 20) // BLOCK_BYTES * BLOCK_BYTES
+    return whole_blocks(min(capacity_bytes // (count + 1), 24 << 20))

@@ -50,7 +50,7 @@ from shakedown.fit.cache import (
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
-from shakedown.fit.trace import BLOCK_BYTES, Bench
+from shakedown.fit.trace import BLOCK_BYTES, Bench, whole_blocks
 from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 
 BAND_SHARES: Final = (0.0, 0.5, 1.0)
@@ -379,8 +379,8 @@ def filler_of(bench: Bench, cache: Cache) -> length.Filler:
 
 def _filler_in_band(bench: Bench, cache: Cache) -> length.Filler:
     size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
-    marks_at = int(border + forced.FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES
-    room = length.Room(int(border + 0.06 * size) // BLOCK_BYTES * BLOCK_BYTES, int(0.88 * size), marks_at)
+    marks_at = whole_blocks(border + forced.FREE_BANDS * size)
+    room = length.Room(whole_blocks(border + 0.06 * size), int(0.88 * size), marks_at)
     return length.Filler(bench, cache.layout, room)
 
 
@@ -556,7 +556,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     if 0.5 in cache.bands:
         # From a border on: the first band is a whole one, and its stall too.
         size = cache.bands[0.5].size_bytes.value
-        first, region = int(cache.bands[0.5].border + forced.FREE_BANDS * size) // BLOCK_BYTES * BLOCK_BYTES, int(size)
+        first, region = whole_blocks(cache.bands[0.5].border + forced.FREE_BANDS * size), int(size)
     settle_ns = _settle_ns(cache, _SETTLE_BANDS)
     bench.idle(_settle_ns(cache, _MARKED_BANDS))
     cache.fill_order = fill.Order(first, region, settle_ns, cache.pass_ms, rewritten=cache.streams is not None)

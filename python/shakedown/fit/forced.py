@@ -17,7 +17,7 @@ from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, typical, without_journal
 from shakedown.fit.place import aligned
-from shakedown.fit.trace import BLOCK_BYTES, WRITE, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, WRITE, Bench, Floats, Ints, Log, Trace, at_blocks
 
 FREE_BANDS: Final = 2
 # So much of the log may lie between the first piece and the last.
@@ -103,7 +103,7 @@ class Pieces:
         first = _FIRST_SHARE + (_LAST_SHARE - _FIRST_SHARE) * number / self.bands
         inside = np.linspace(first, first + min(_STRETCH_SHARE, _STRETCH_BYTES / size), self.each)
         starts = bands.border + (FREE_BANDS + number) * size
-        offsets = np.asarray((inside * size + starts) // BLOCK_BYTES * BLOCK_BYTES, np.int64)
+        offsets = at_blocks(inside * size + starts)
         # Neither of the first round, which has to be met, nor of the last.
         round_number = np.arange(self.each)[:, None]
         left_out = (round_number > 0) & (round_number <= number % self.numbers)
@@ -143,7 +143,7 @@ def whole_passes(bands: Bands, filler: Filler, known: Known, pieces: int) -> Pas
     """
     number, vague = FREE_BANDS + np.arange(_WHOLE_BANDS), _vague_bytes(bands)
     places = bands.border + number * bands.size_bytes.value + np.linspace(2, -2, pieces)[:, None] * vague
-    found = _stalls_ms(filler, known, places.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES, 0)
+    found = _stalls_ms(filler, known, at_blocks(places), 0)
     if not len(found):
         return None
     usual = typical(found)

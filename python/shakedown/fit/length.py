@@ -17,7 +17,7 @@ from shakedown.fit.append import Journal, journal
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
 from shakedown.fit.place import aligned, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace, whole_blocks
 
 MARKS: Final = 192
 # Where the log is full before so many are written.
@@ -90,7 +90,7 @@ class Filler:
         """Bytes of each, such that a cache of a usual size holds many."""
         if self.large:
             return _MOST_FILLER_BYTES
-        share = (self.bench.capacity_bytes >> 17) // BLOCK_BYTES * BLOCK_BYTES
+        share = whole_blocks(self.bench.capacity_bytes >> 17)
         return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
 
     def offsets(self, count: int, begin: int = 0) -> Ints:
@@ -152,7 +152,7 @@ def measure(filler: Filler, band_bytes: int, settle_ns: int) -> Length | None:
     bench = filler.bench
     if filler.room is None:
         filler = filler.near(aligned(MARKS_AT * bench.capacity_bytes))
-    spacing = min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)) // BLOCK_BYTES * BLOCK_BYTES
+    spacing = whole_blocks(min(band_bytes // MARKS_PER_BAND, bench.capacity_bytes // (5 * MARKS)))
     room_bytes = _MOST_SHARE * bench.capacity_bytes
     found = _agreed(filler, MARKS, spacing, settle_ns, room_bytes)
     for count in _FEWER_MARKS:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler
 from shakedown.fit.place import aligned
-from shakedown.fit.trace import BLOCK_BYTES, Floats, Trace, in_one_go
+from shakedown.fit.trace import BLOCK_BYTES, Floats, Trace, in_one_go, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch
 
 _STEPS: Final = 40
@@ -54,7 +54,7 @@ class Apart:
     @staticmethod
     def widely(capacity_bytes: int) -> Apart:
         """Such that hardly any band has several, or the fillers and a mark, whatever its size."""
-        spacing = min(_WIDE_BYTES, int(_BEHIND_SHARE * capacity_bytes / (_STEPS + 1))) // BLOCK_BYTES * BLOCK_BYTES
+        spacing = whole_blocks(min(_WIDE_BYTES, int(_BEHIND_SHARE * capacity_bytes / (_STEPS + 1))))
         return Apart(spacing, spacing)
 
 
@@ -116,7 +116,7 @@ def with_own_bands(
 
 
 def _spacing_bytes(capacity_bytes: int) -> int:
-    return min(_SPACING_BYTES, capacity_bytes // (6 * _STEPS)) // BLOCK_BYTES * BLOCK_BYTES
+    return whole_blocks(min(_SPACING_BYTES, capacity_bytes // (6 * _STEPS)))
 
 
 def _begin(

@@ -13,7 +13,7 @@ import numpy as np
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.marks import moved, twice
 from shakedown.fit.place import in_region
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace, at_blocks
 from shakedown.fit.whereabouts import Sight, Watch
 
 _BANDS: Final = 12
@@ -42,7 +42,7 @@ def most_dirty_first(
         return None
     # Every other one, so that neither lies further off; a piece in the middle, for the border is not known to a track.
     inside = bands.border + (np.arange(2 * count) + _FREE_BANDS + _INSIDE) * size
-    places = inside.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES
+    places = at_blocks(inside)
     old, new = places[::2], (places[1::2, None] + np.arange(_PIECES) * _PIECE_BYTES).ravel()
 
     def course() -> bool | None:

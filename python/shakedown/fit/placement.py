@@ -9,7 +9,7 @@ import numpy as np
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
 from shakedown.fit.seek import Surface, bracket
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace
+from shakedown.fit.trace import Bench, Ints, Trace, at_blocks
 from shakedown.fit.whereabouts import forget_these
 
 Place = Literal["outer", "inner", "spread", "flash"]
@@ -49,6 +49,6 @@ def _pairs(bench: Bench, share: float, cached: Ints) -> Ints:
     """A fresh block near the place to come from, then a cached one, in an order in which none was written."""
     near = aligned(share * (bench.capacity_bytes - (len(cached) << 22))) + apart(len(cached)) * (1 << 22)
     pairs = np.empty(2 * len(cached), np.int64)
-    pairs[::2] = near // BLOCK_BYTES * BLOCK_BYTES
+    pairs[::2] = at_blocks(near)
     pairs[1::2] = cached[::-1]
     return pairs

@@ -14,7 +14,7 @@ import numpy as np
 
 from shakedown.fit import dram, rates, tracks
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.trace import BLOCK_BYTES, Bench
+from shakedown.fit.trace import BLOCK_BYTES, Bench, whole_blocks
 from shakedown.fit.tracks import Tracks
 
 USUAL_SKEW_DEGREES: Final = 40.0
@@ -81,7 +81,7 @@ def measure(bench: Bench, found: tuple[Estimate, ...], link: dram.Link, turn_ms:
 def _few(bench: Bench, share: float, rate: float, turn_ms: float, *, least: bool) -> Tracks | None:
     """Some tracks from a share of the capacity on, or the innermost."""
     last = int(bench.capacity_bytes * _BEFORE_END - _ROOM_TRACKS * rate * turn_ms / 1e3)
-    first = min(int(share * bench.capacity_bytes), last) // BLOCK_BYTES * BLOCK_BYTES
+    first = whole_blocks(min(int(share * bench.capacity_bytes), last))
     return tracks.measure(bench, first, rate, turn_ms, _FEW_TRACKS, least=least)
 
 

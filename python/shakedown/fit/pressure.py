@@ -21,7 +21,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
 from shakedown.fit.marks import Apart, low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
-from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Found, Ints, Log, Trace, in_one_go
+from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Found, Ints, Log, Trace, at_blocks, in_one_go, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, forgetting, reference_places
 
 _MOST_MARKS: Final = 96
@@ -106,7 +106,7 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     bench, layout = filler.bench, filler.layout
     each = layout.space_bytes(BLOCK_BYTES) + layout.space_bytes(filler.size)
     count = int(np.clip(_HALF_FULL * full.value / each, _FEWEST_MARKS, _MOST_MARKS))
-    spacing = int(_MARKS_SHARE * bench.capacity_bytes / count) // BLOCK_BYTES * BLOCK_BYTES
+    spacing = whole_blocks(_MARKS_SHARE * bench.capacity_bytes / count)
     marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
     near = filler.near(int(marks[0]))
     empty(near, full)
@@ -115,7 +115,7 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     fillers = near.offsets(max(beyond + 1, count))
     writes = marked_trace(marks, fillers, near.size)
     look = Trace.reads(np.concatenate([reference_places(bench), marks[apart(count)]]))
-    slot = int(_READS_SHARE * bench.capacity_bytes / _READS) // BLOCK_BYTES * BLOCK_BYTES
+    slot = whole_blocks(_READS_SHARE * bench.capacity_bytes / _READS)
     reads = Trace.reads(scattered(_READS, aligned(_READS_AT * bench.capacity_bytes), _READS, slot))
     # As long as nothing is to be cleaned: the second look would come from memory, and the reads make that forget again.
     between = forgetting(bench, look.offsets, sight.kept)
@@ -306,10 +306,7 @@ def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first:
         apart_bytes = [beyond - of for of, beyond in zip(inside, outside, strict=True)]
         if max(np.abs(apart_bytes)) < max(_FINE * (outside[1] - outside[0]), _FINE_BYTES):
             break
-        sides = [
-            (of + steps * way).astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES
-            for of, way in zip(inside, apart_bytes, strict=True)
-        ]
+        sides = [at_blocks(of + steps * way) for of, way in zip(inside, apart_bytes, strict=True)]
         came = drained.came(first, guards, np.concatenate(sides))
         for side, places in enumerate(sides):
             known = oldest_cleaned(came[side * count :][:count], np.ones(count, bool))[0]
@@ -378,7 +375,7 @@ def _guards(bench: Bench, writes: int) -> Ints:
     """So many small writes to each of some bands all over the drive."""
     firsts = ((np.arange(_GUARDS) + _GUARD_AT) / _GUARDS * bench.capacity_bytes).astype(np.int64)
     inside = np.arange(writes) * _STEP_BYTES
-    return np.asarray((firsts[:, None] // BLOCK_BYTES * BLOCK_BYTES + inside).ravel())
+    return np.asarray((at_blocks(firsts[:, None]) + inside).ravel())
 
 
 def empty(filler: Filler, full: Estimate) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from shakedown.errors import InconclusiveError
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import Bench, Floats, Ints, Log, Trace, whole_blocks
 
 _PLACES: Final = 300
 # Where memory keeps about as many ranges as that.
@@ -51,7 +51,7 @@ def blur_turns(log: Log, turn_ms: float) -> float:
 
 def trace(capacity_bytes: int, count: int = _PLACES) -> Trace:
     """Blocks near the outer edge, far enough apart and too many for a read-ahead to hold when they come again."""
-    spacing = min(capacity_bytes // (2 * count), 16 << 20) // BLOCK_BYTES * BLOCK_BYTES
+    spacing = whole_blocks(min(capacity_bytes // (2 * count), 16 << 20))
     places = np.arange(count) * spacing
     draw = np.random.default_rng(1)
     return Trace.reads(np.concatenate([draw.permutation(places) for _ in range(_ROUNDS)]))

@@ -24,6 +24,16 @@ Found = TypeVar("Found")
 P = ParamSpec("P")
 
 
+def whole_blocks(size_bytes: float) -> int:
+    """A size or a place, rounded down to whole blocks."""
+    return int(size_bytes) // BLOCK_BYTES * BLOCK_BYTES
+
+
+def at_blocks(places: NDArray[np.integer | np.floating]) -> Ints:
+    """Places, each rounded down to where its block begins."""
+    return places.astype(np.int64) // BLOCK_BYTES * BLOCK_BYTES
+
+
 @dataclass(frozen=True)
 class Trace:
     """Requests in their order, ``depth`` of them in flight; a flush has neither offset nor length."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit import rotation
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Log, Trace, whole_blocks
 
 _PER_TRACK: Final = 12
 _LOOKS: Final = 3
@@ -50,7 +50,7 @@ def measure(
     turn_bytes = guess = rate * turn_ms / 1e3
     before: Tracks | None = None
     for _ in range(_TRIES):
-        first = min(first, int(bench.capacity_bytes - tracks * guess) // BLOCK_BYTES * BLOCK_BYTES)
+        first = min(first, whole_blocks(bench.capacity_bytes - tracks * guess))
         # A host that was late too often in one look need not be in the next.
         log = bench.play(f"tracks-{first}", trace(first, guess, tracks))
         found = estimate(log, turn_ms)
@@ -63,7 +63,7 @@ def measure(
             guess = min(_WIDER * guess, _WIDEST * turn_bytes)
         if np.mean(from_memory(log, turn_ms)) > _REMEMBERED:
             # Read-ahead of the block on each track holds the next one, until others have taken its place.
-            more = int((_MORE - 1) * tracks * guess) // BLOCK_BYTES * BLOCK_BYTES
+            more = whole_blocks((_MORE - 1) * tracks * guess)
             tracks, first = _MORE * tracks, max(first - more, 0)
     return None
 

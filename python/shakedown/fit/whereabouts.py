@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit import rotation
 from shakedown.fit.place import aligned, apart, rewrite, scattered
-from shakedown.fit.trace import BLOCK_BYTES, FLUSH, READ, WRITE, Bench, Floats, Ints, Log, Trace
+from shakedown.fit.trace import BLOCK_BYTES, FLUSH, READ, WRITE, Bench, Floats, Ints, Log, Trace, whole_blocks
 
 _TOLERANCE_TURNS: Final = 0.03
 _MOST_TOLERANCE_TURNS: Final = 0.08
@@ -251,13 +251,13 @@ def forgetting(bench: Bench, offsets: Ints, kept: int) -> Trace:
     widest = int(np.argmax(np.diff(ends)))
     gap_bytes = int(ends[widest + 1] - ends[widest])
     step = max(min(gap_bytes // (2 * count), _FORGETTING_STEP_BYTES) // BLOCK_BYTES, 1) * BLOCK_BYTES
-    first = (int(ends[widest]) + (gap_bytes - count * step) // 2) // BLOCK_BYTES * BLOCK_BYTES
+    first = whole_blocks(int(ends[widest]) + (gap_bytes - count * step) // 2)
     return Trace.reads(first + apart(count) * step, depth=_FORGETTING_DEPTH)
 
 
 def reference_places(bench: Bench) -> Ints:
     """Where the marks of a sight lie, in the order in which they are read."""
-    marks = bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
+    marks = whole_blocks(bench.capacity_bytes) - (1 + np.arange(_MARKS)) * _mark_spacing(bench)
     return np.asarray(marks[apart(_MARKS)])
 
 
@@ -283,7 +283,7 @@ def _angles(bench: Bench, name: str, offsets: Ints, sight: Sight) -> tuple[Float
     order comes as fast as from memory. The last read goes far away: what the heads read on from there is none of these.
     """
     order, marks_order = apart(len(offsets))[::-1], apart(_MARKS)
-    far = (int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
+    far = whole_blocks((int(offsets[0]) + bench.capacity_bytes // 2) % bench.capacity_bytes)
     count = len(offsets)
     # A mark between each two of the first: few blocks that lie near each other would come with one another.
     turns = np.argsort(np.concatenate([np.arange(count), np.arange(_MARKS) + 0.5]))

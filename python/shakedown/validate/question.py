@@ -15,7 +15,13 @@ from shakedown.reference import read_rows
 from shakedown.toml import parse_toml
 from shakedown.validate.measure import MEASURES, UNITS
 
-_FILES: Final = ("questions.toml", "chart_questions.toml", "self_test_questions.toml", "array_questions.toml")
+_FILES: Final = (
+    "questions.toml",
+    "chart_questions.toml",
+    "self_test_questions.toml",
+    "later_questions.toml",
+    "array_questions.toml",
+)
 
 RowId = Annotated[str, StringConstraints(pattern=r"^R\d{3}$")]
 

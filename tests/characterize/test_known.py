@@ -78,6 +78,7 @@ def test_the_insides_of_every_profile_are_found(name: str, tmp_path: Path) -> No
     truth = known(name)
     outcome = _characterized(truth, tmp_path)
     _check(outcome, truth)
+    assert not truth.shingled or "translation.tracks_per_band" not in outcome.twin.unidentified()
     # Bands of skylight-1 begin nearly alike: by 0.021 turns each, which is less than angles are told apart by.
     assert {"translation.mapping", "geometry.inner_track_bytes"}.isdisjoint(outcome.twin.unidentified())
 

@@ -92,6 +92,11 @@ class Homecoming:
         """In which round each most likely came home; -1: in none."""
         return _likeliest(self.against)
 
+    @property
+    def came_at_once(self) -> bool:
+        """Whether all that came home did so in one round, which tells of no band."""
+        return len(np.unique(self.rounds[self.rounds >= 0])) == 1
+
 
 def rest_needed(bench: Bench, sight: Sight, slow_ms: float, press: Press = NO_PRESS) -> Estimate | None:
     """How many ms of silence it takes until the drive begins to clean; None: it does not within 16 s.
@@ -182,6 +187,9 @@ def measure(bench: Bench, share: float, sight: Sight, rest_ms: float, press: Pre
     if found.size_bytes.value > 16 * _COARSE_BYTES:
         return Looks(estimate(coarse) or found, coarse, coarse)
     fine = watch_home(bench, f"bands-{share:.2f}-fine", share, _finer(found), sight, rest_ms, press)
+    if fine.came_at_once:
+        # What the first left in the cache went before, in so much silence that then all bands came in one round.
+        fine = watch_home(bench, f"bands-{share:.2f}-again", share, _finer(found), sight, rest_ms, press)
     # A drive whose cache was full by then keeps nothing of the second: what the first showed is all there is.
     return Looks(estimate(fine) if (fine.rounds >= 0).any() else found, coarse, fine)
 

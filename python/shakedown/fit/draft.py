@@ -495,7 +495,7 @@ def _pass(twin: Twin, facts: Facts) -> None:
     twin.put_measured(section, "bands_per_pass", found.bands, 0)
     if found.ration:
         twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {BY}")
-        twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
+        twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon, and the rate on a full cache depends on it")
     elif facts.cache:
         _turns(twin, facts.cache, found.bands)
 

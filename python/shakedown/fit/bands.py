@@ -186,10 +186,11 @@ def measure(bench: Bench, share: float, sight: Sight, rest_ms: float, press: Pre
         return Looks(None, coarse)
     if found.size_bytes.value > 16 * _COARSE_BYTES:
         return Looks(estimate(coarse) or found, coarse, coarse)
-    fine = watch_home(bench, f"bands-{share:.2f}-fine", share, _finer(found), sight, rest_ms, press)
+    spacing = _finer(found)
+    fine = watch_home(bench, f"bands-{share:.2f}-fine", share, spacing, sight, rest_ms, press)
     if fine.came_at_once:
         # What the first left in the cache went before, in so much silence that then all bands came in one round.
-        fine = watch_home(bench, f"bands-{share:.2f}-again", share, _finer(found), sight, rest_ms, press)
+        fine = watch_home(bench, f"bands-{share:.2f}-again", share, spacing, sight, rest_ms, press)
     # A drive whose cache was full by then keeps nothing of the second: what the first showed is all there is.
     return Looks(estimate(fine) if (fine.rounds >= 0).any() else found, coarse, fine)
 
@@ -220,7 +221,7 @@ def _alike(one: float, other: float) -> bool:
 
 
 def _finer(found: Bands) -> int:
-    return max(int(found.size_bytes.value / 24) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    return whole_blocks(max(found.size_bytes.value / 24, BLOCK_BYTES))
 
 
 def watch_home(
@@ -394,4 +395,4 @@ def _comb(cuts: Floats, spacing: int) -> tuple[float, float]:
 
 def spacing_within(bench: Bench, wanted: int) -> int:
     """Whole blocks, and not so many that all that are written take more than an eighth of the drive."""
-    return max(min(wanted, bench.capacity_bytes // (8 * BLOCKS)) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    return whole_blocks(max(min(wanted, bench.capacity_bytes // (8 * BLOCKS)), BLOCK_BYTES))

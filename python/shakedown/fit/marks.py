@@ -54,7 +54,7 @@ class Apart:
     @staticmethod
     def widely(capacity_bytes: int) -> Apart:
         """Such that hardly any band has several, or the fillers and a mark, whatever its size."""
-        spacing = whole_blocks(min(_WIDE_BYTES, int(_BEHIND_SHARE * capacity_bytes / (_STEPS + 1))))
+        spacing = whole_blocks(min(_WIDE_BYTES, _BEHIND_SHARE * capacity_bytes / (_STEPS + 1)))
         return Apart(spacing, spacing)
 
 

@@ -81,7 +81,7 @@ def measure(bench: Bench, found: tuple[Estimate, ...], link: dram.Link, turn_ms:
 def _few(bench: Bench, share: float, rate: float, turn_ms: float, *, least: bool) -> Tracks | None:
     """Some tracks from a share of the capacity on, or the innermost."""
     last = int(bench.capacity_bytes * _BEFORE_END - _ROOM_TRACKS * rate * turn_ms / 1e3)
-    first = whole_blocks(min(int(share * bench.capacity_bytes), last))
+    first = whole_blocks(min(share * bench.capacity_bytes, last))
     return tracks.measure(bench, first, rate, turn_ms, _FEW_TRACKS, least=least)
 
 

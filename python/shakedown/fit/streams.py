@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, rewrite
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Trace, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch, forget
 
 _MOST_RUN_BYTES: Final = 256 << 20
@@ -201,7 +201,7 @@ def _follows(bench: Bench, count: int, request: int, run: Estimate, sight: Sight
     rewrite(bench, f"streams-{count}-before", first, size_bytes)
     bench.idle(_COMPLETING_NS)
     # Several, so that no single answer decides.
-    step = max(after * request // _ENDS // BLOCK_BYTES, 1) * BLOCK_BYTES
+    step = whole_blocks(max(after * request // _ENDS, BLOCK_BYTES))
     ends = np.arange(int(one[before]), int(one[-1]) + request, step)
     forget(bench, ends, sight.kept)
     watch = Watch.over(bench, f"streams-{count}", ends, sight)

@@ -114,7 +114,7 @@ def share_skews(found: Tracks, rate: float, other: Tracks, other_rate: float) ->
 
 def trace(first: int, track_guess: float, tracks: int) -> Trace:
     """Blocks at even distances, in an order in which no read-ahead leads from one to the next, several times."""
-    step = max(int(track_guess / _PER_TRACK) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    step = whole_blocks(max(track_guess / _PER_TRACK, BLOCK_BYTES))
     count = tracks * _PER_TRACK
     order = np.arange(count).reshape(tracks, _PER_TRACK)[::-1].T.ravel()
     return Trace.reads(np.tile(first + order * step, _LOOKS))

@@ -250,7 +250,7 @@ def forgetting(bench: Bench, offsets: Ints, kept: int) -> Trace:
     ends = np.sort(np.concatenate([[0], offsets, [bench.capacity_bytes]]))
     widest = int(np.argmax(np.diff(ends)))
     gap_bytes = int(ends[widest + 1] - ends[widest])
-    step = max(min(gap_bytes // (2 * count), _FORGETTING_STEP_BYTES) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    step = whole_blocks(max(min(gap_bytes // (2 * count), _FORGETTING_STEP_BYTES), BLOCK_BYTES))
     first = whole_blocks(int(ends[widest]) + (gap_bytes - count * step) // 2)
     return Trace.reads(first + apart(count) * step, depth=_FORGETTING_DEPTH)
 
@@ -297,7 +297,7 @@ def _angles(bench: Bench, name: str, offsets: Ints, sight: Sight) -> tuple[Float
 
 def _mark_spacing(bench: Bench) -> int:
     """The marks take the last 200 MB, which nothing here ever writes, or the last fiftieth of a small drive."""
-    return max(min(8 << 20, bench.capacity_bytes // 1200) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    return whole_blocks(max(min(8 << 20, bench.capacity_bytes // 1200), BLOCK_BYTES))
 
 
 def middle_angle(drifts: Floats) -> float:

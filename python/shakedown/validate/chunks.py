@@ -17,10 +17,10 @@ _VERBS: Final = {"read": READ, "write": WRITE, "flush": FLUSH}
 def seconds(chunks: Chunks, profile: str) -> float:
     """How long all of them take. Raises UsageError for an unknown profile."""
     drive = ModelArena(f"model:{profile}", seed=1)
-    return drive.replay("chunks", chunks_trace(chunks)).ended_ns / NS_PER_S
+    return drive.replay("chunks", requests(chunks)).ended_ns / NS_PER_S
 
 
-def chunks_trace(chunks: Chunks) -> Trace:
+def requests(chunks: Chunks) -> Trace:
     """All requests in their order, one at a time."""
     verbs = np.array([_VERBS[verb] for verb in chunks.verbs])
     chunk_bytes = parse_size_bytes(chunks.chunk)

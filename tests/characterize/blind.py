@@ -187,6 +187,44 @@ def pressed(seed: int) -> Truth:
     return Truth.of(_written(values))
 
 
+def large_pressed(seed: int) -> Truth:
+    """One of usual size, on its platters, that is lazy and cleans under pressure, in either order."""
+    draw = random.Random(f"bigpressed {seed}")
+    values = dict(wild(seed).values)
+    cache, cleaning = "translation.cache", "translation.cleaning"
+    if values[f"{cache}.place"] in ("flash", "spread"):
+        for key in ("flash_read_us", "flash_write_us", "flash_rate_mb_s", "regions"):
+            values.pop(f"{cache}.{key}", None)
+        values |= {
+            f"{cache}.place": draw.choice(["outer", "inner"]),
+            f"{cache}.packet_tracks": draw.choice([0.0, 0.07, 0.3]),
+            f"{cache}.packet_turns": round(draw.uniform(0.05, 0.6), 2),
+            f"{cache}.append_turns": round(draw.uniform(0.4, 1.2), 2),
+        }
+        values.setdefault(f"{cleaning}.collect_turns", round(draw.uniform(0.1, 0.5), 2))
+    low = draw.uniform(0.25, 0.8)
+    high = min(low + draw.uniform(0.05, 0.25), 0.97)
+    values |= {
+        "geometry.capacity_bytes": draw.randrange(500, 16_000) * 10**9 // 4096 * 4096,
+        f"{cache}.bytes": draw.randrange(3, 60) * 10**9 // 4096 * 4096,
+        f"{cache}.entries": draw.randrange(15, 450) * 1000,
+        f"{cache}.entry_counts": draw.choice(["write", "packet"]),
+        f"{cache}.packet_writes": draw.choice([1, 3, 8]),
+        f"{cleaning}.bands_per_pass": draw.choice([1, 2, 3, 5]),
+        f"{cleaning}.when": "lazy",
+        f"{cleaning}.driven": "pressure",
+        f"{cleaning}.order": draw.choice(["fifo", "most-dirty"]),
+        f"{cleaning}.high_mark": round(high, 2),
+        f"{cleaning}.low_mark": round(low, 2),
+    }
+    values.pop(f"{cleaning}.idle_ms", None)
+    if draw.random() < 0.6:
+        values.pop("translation.mapping", None)
+    if "translation.mapping" not in values:
+        values.pop("translation.spare_bands", None)
+    return Truth.of(_written(values))
+
+
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     found = []
     for key, inner in table.items():

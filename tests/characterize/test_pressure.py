@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, changed, pressed, restless, small, small_wild, with_values
+from characterize.blind import Truth, changed, large_pressed, pressed, restless, small, small_wild, with_values
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import Outcome, characterize
 from shakedown.device.disk.facts import NO_CONSENT
@@ -118,6 +118,45 @@ def test_a_drive_that_cleans_all_that_is_watched_soon_after_its_mark_is_seen_to(
         _holds(outcome, truth, f"translation.{key}")
     assert twin.value("translation", "tracks_per_band") == 31
     assert twin.value("translation.cleaning", "bands_per_pass") == 3
+
+
+@pytest.mark.parametrize("bands", [2, 8])
+def test_a_journal_that_takes_longer_than_what_is_cleaned_beside_sixteen_writes_hides_no_mark(
+    bands: int, tmp_path: Path
+) -> None:
+    """Marks were told 8 % too high: only beside a journal what was cleaned took as long as that. And bands move."""
+    truth = with_values(large_pressed(7010).values | {"translation.cleaning.bands_per_pass": bands})
+    outcome = _outcome(truth, tmp_path)
+    twin = outcome.twin
+    told = ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark", "cleaning.bands_per_pass")
+    assert not {f"translation.{key}" for key in (*told, "mapping", "tracks_per_band")} & {*twin.unidentified()}
+    for key in told[:4]:
+        _holds(outcome, truth, f"translation.{key}")
+    for key in ("cleaning.bands_per_pass", "mapping", "tracks_per_band"):
+        assert outcome.twin.value(*f"translation.{key}".rsplit(".", 1)) == truth.values[f"translation.{key}"], key
+    assert truth.values["translation.mapping"] == "dynamic"
+
+
+def test_the_log_ends_where_the_last_of_all_writes_waits_for_whole_passes(tmp_path: Path) -> None:
+    """Some wait for one band only: 160 of them between two that wait for several. The log was told 18 % too short."""
+    truth = restless(7035)
+    outcome = _outcome(truth, tmp_path)
+    told = ("cache.bytes", "cleaning.high_mark", "cleaning.low_mark")
+    assert not {f"translation.{key}" for key in (*told, "mapping")} & {*outcome.twin.unidentified()}
+    for key in told:
+        _holds(outcome, truth, f"translation.{key}")
+    assert outcome.twin.value("translation", "mapping") == "static"
+
+
+def test_of_a_small_drive_nothing_else_goes_home_where_a_band_is_watched(tmp_path: Path) -> None:
+    """What was to go home with it lay near it: of 13 GB two bands were told for one at the outer edge."""
+    truth = pressed(7004)
+    outcome = _outcome(truth, tmp_path)
+    assert "translation.tracks_per_band" not in outcome.twin.unidentified()
+    assert outcome.twin.value("translation", "tracks_per_band") == truth.values["translation.tracks_per_band"]
+    # And of its short log smaller groups of writes begin the cleaning, where 63 at once are as late as all others.
+    _holds(outcome, truth, "translation.cache.entries")
+    assert "translation.cache.entries" not in outcome.twin.unidentified()
 
 
 def test_streams_of_a_drive_that_completes_a_band_only_for_the_next_stream_are_told(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from shakedown.fit.place import aligned, apart, in_region
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch, forgetting, middle_angle
 
+SHARES: Final = (0.0, 0.5, 1.0)
+"""Of the capacity: where bands are looked at."""
 _COARSE_BYTES: Final = 8 << 20
 BLOCKS: Final = 144
 _ROUNDS: Final = 80

@@ -35,7 +35,7 @@ _AGREE: Final = 0.02
 _TRIES: Final = 4
 _SURELY: Final = 0.8
 _CALM_SHARE: Final = 0.9
-_FEWEST_CALM: Final = 20
+_FEWEST_CALM: Final = 8
 # As many whole packets before one of a single write that a quarter more groups fill the log if writes count.
 _WHOLE_PACKETS: Final = 4
 _MORE_PACKETS: Final = 1.25
@@ -106,9 +106,10 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
 def _in_large_groups(course: _Course, most: int, least: int) -> Begins:
     """The same with as many writes at once as memory surely holds: a visit to the log takes time and space, too."""
     packet_writes = course.packet_writes
-    group = most // packet_writes * packet_writes
     course = replace(course, calm_writes=int(_CALM_SHARE * least))
-    if group <= packet_writes or course.calm_writes < _FEWEST_CALM * group:
+    # Of a small log not so many, lest the first are as late as the others.
+    group = min(most, course.calm_writes // _FEWEST_CALM) // packet_writes * packet_writes
+    if group <= packet_writes:
         return Begins(None, least=least)
     found, surely = course.until_late(group)
     if found is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shakedown.fit import append as appends
-from shakedown.fit import bands, begins, counts, fill, flash, layout, length, marks, streams
+from shakedown.fit import bands, begins, counts, fill, flash, layout, length, marks, pressure, streams
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.forced import Passes
 from shakedown.fit.placement import Place
@@ -239,7 +239,7 @@ def says_all(cache: Cache) -> bool:
 def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:
     """A mark of lazy cleaning; the last pass may go below the low one, by all of its bands but one.
 
-    Not less so where it is not known how many those are: then as many as the twin has.
+    Not less so where it is not known how many those are: then as many as the twin has, or as many as are counted.
     """
     # A host that is late may have made them contradict each other: then neither is known.
     if cache.marks is None or cache.marks.low.low >= cache.marks.high.value:
@@ -248,7 +248,9 @@ def mark(cache: Cache, key: str, pass_bands: float) -> Estimate | None:
         return cache.marks.high
     found = cache.marks.low
     below = cache.marks.step * (pass_bands - 1)
+    uncounted = cache.by_pressure and cache.pass_bands is None
+    most_below = cache.marks.step * (pressure.MOST_COUNTED - 1) if uncounted else below
     # But the low mark is below the high one.
     high = cache.marks.high
     value = min(found.value + below / 2, (found.low + high.value) / 2)
-    return Estimate(value, found.low, max(min(found.high + below, high.high), value))
+    return Estimate(value, found.low, max(min(found.high + most_below, high.high), value))

@@ -24,7 +24,8 @@ from shakedown.fit.cache import (
 from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_follow
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Facts, emptying, filled, forced_passes
+from shakedown.fit.facts import Facts, filled, forced_passes
+from shakedown.fit.fillers import emptying
 from shakedown.fit.follow import follow_turns
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin

@@ -12,7 +12,6 @@ from shakedown.fit import append as appends
 from shakedown.fit import (
     band_tracks,
     bands,
-    begins,
     cleaning,
     counts,
     destage,
@@ -29,6 +28,7 @@ from shakedown.fit import (
     order,
     parking,
     platters,
+    pressed,
     pressure,
     rates,
     regions,
@@ -48,12 +48,21 @@ from shakedown.fit.cache import (
     space_bound,
 )
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.fillers import (
+    SETTLE_BANDS,
+    SETTLE_NS,
+    bands_ns,
+    emptying,
+    filler_in_band,
+    filler_of,
+    pressing,
+    settling_ns,
+)
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench, whole_blocks
 from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 
-BAND_SHARES: Final = (0.0, 0.5, 1.0)
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 MOVED: Final = 0.5
 """Of a shingled drive a larger share of what was written lies elsewhere; of others a few blocks seem to, being late."""
@@ -63,12 +72,9 @@ _BAND_BYTES: Final = 48 << 20
 _PACKET_BYTES: Final = 524_288
 # What a drive with a cache may wait for before it cleans, where that did not show.
 _UNKNOWN_REST_MS: Final = 3000.0
-_ROOM_SHARE: Final = 0.9
 _MORE_THAN_ENOUGH: Final = 1.2
-_SETTLE_NS: Final = 20_000_000_000
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
-_SETTLE_BANDS: Final = 8
 _RUN_BANDS: Final = 4
 
 Tell = Callable[[str], None]
@@ -194,7 +200,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     )
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
-    facts.moved = most_moved(bench, turn.value, _SETTLE_NS, kept)
+    facts.moved = most_moved(bench, turn.value, SETTLE_NS, kept)
     facts.left_at_once = left_at_once(bench, turn.value, kept)
     if facts.moved.share > MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
@@ -247,7 +253,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
         tell("does cleaning wait for silence")
         cache.by_pressure = pressure.waits_for_no_silence(filler_of(bench, cache), sight, cache.length.bytes_found)
         if cache.by_pressure:
-            _find_pressed(bench, facts, cache, sight, tell)
+            pressed.find(bench, cache, sight, facts.track_bytes, facts.bursts, tell)
             return cache
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
@@ -270,10 +276,10 @@ def _find_bands(
     """Bands at several places; whether the drive stopped before all was clean."""
     assert cache.rest_ms
     seen: dict[float, bands.Looks] = {}
-    for share in BAND_SHARES:
+    for share in bands.SHARES:
         tell(f"bands at {share:.0%}")
         seen[share] = bands.measure(bench, share, sight, cache.rest_ms.high, press)
-    cache.bands |= bands.agreed(seen, {share: facts.track_bytes(share) for share in BAND_SHARES})
+    cache.bands |= bands.agreed(seen, {share: facts.track_bytes(share) for share in bands.SHARES})
     for looks in seen.values():
         if looks.fine is not None:
             # That bands move shows where the next place begins at another angle.
@@ -305,7 +311,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     cache.layout = layout.Layout.without_gaps(facts.track_bytes(share))
     stretch = appends.Stretch.usual(bench.capacity_bytes)
     # Where nothing is a stream, all rewriting goes through the log; elsewhere what comes before it is known as one.
-    settle_ns = _bands_ns(cache, _RUN_BANDS) if cache.streams else _settle_ns(cache, _SETTLE_BANDS)
+    settle_ns = bands_ns(cache, _RUN_BANDS) if cache.streams else settling_ns(cache, SETTLE_BANDS)
     if not sight.flash:
         # Of a cache in several places this is to be the one whose length is measured.
         first = aligned((0.5 if 0.5 in cache.bands else length.MARKS_AT) * bench.capacity_bytes)
@@ -337,7 +343,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     if facts.bursts.write_back and cache.append.holds_more_writes:
         cache.many = appends.many(bench, stretch, settle_ns)
     tell("length of the log")
-    settle_ns = _settle_ns(cache, _MARKED_BANDS)
+    settle_ns = settling_ns(cache, _MARKED_BANDS)
     filler = filler_of(bench, cache)
     cache.length = length.measure(filler, int(cache.longest_band_bytes or _BAND_BYTES), settle_ns)
     cache.journal = cache.length.journal if cache.length else None
@@ -354,7 +360,7 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
     if size is None or held is None or cache.bytes_found is None:
         return None
     tell("what memory writes at once")
-    bench.idle(_settle_ns(cache, _SETTLE_BANDS))
+    bench.idle(settling_ns(cache, SETTLE_BANDS))
     waited_ms = facts.overhead_ms + 0.25 * facts.turn_ms.value
     found = destage.measure(bench, size, held, cache.bytes_found, waited_ms)
     cost = cache.append
@@ -370,25 +376,11 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
     return Estimate(found.value - beyond / 2, found.low - beyond, found.high)
 
 
-def filler_of(bench: Bench, cache: Cache) -> length.Filler:
-    """What moves the log's head on; within a band, where bands are known."""
-    if cache.lazy or 0.5 not in cache.bands:
-        return length.Filler(bench, cache.layout)
-    return _filler_in_band(bench, cache)
-
-
-def _filler_in_band(bench: Bench, cache: Cache) -> length.Filler:
-    size, border = cache.bands[0.5].size_bytes.value, cache.bands[0.5].border
-    marks_at = whole_blocks(border + forced.FREE_BANDS * size)
-    room = length.Room(whole_blocks(border + 0.06 * size), int(0.88 * size), marks_at)
-    return length.Filler(bench, cache.layout, room)
-
-
 def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
     """A lazy drive shows what others show by themselves once its log is full."""
     assert cache.length
     filler, size = filler_of(bench, cache), cache.length.bytes_found.value
-    press = _press(bench, cache)
+    press = pressing(bench, cache)
     tell("when cleaning of a full cache begins")
     cache.rest_ms = bands.rest_needed(bench, sight, _slow_ms(facts), press)
     if cache.rest_ms is None:
@@ -397,91 +389,6 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
     _find_bands(bench, facts, cache, sight, tell, press)
     cache.marks = marks.with_own_bands(cache.marks, filler, sight, size, cache.rest_ms.high, cache.longest_band_bytes)
-
-
-def _find_pressed(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
-    """One that cleans without waiting for silence: what was met is its high mark, and its log is longer."""
-    assert cache.length
-    filler, met = filler_of(bench, cache), cache.length
-    cache.length, cache.begins_at, cache.streams_doubted = None, met.bytes_found, True
-    # One in which the log was cleaned under way is none.
-    tell("journal")
-    filler.flush_out(met.bytes_found.high)
-    bench.idle(_SETTLE_NS)
-    cache.journal = filler.journal(_ROOM_SHARE * met.bytes_found.low)
-    fits = _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES
-    if fits:
-        tell("streams, with an empty log")
-        cache.streams = streams.measure(pressure.Emptied(bench, filler, met.bytes_found), sight)
-        # What was written last may go home first: then a run is to leave as much room again.
-        cache.streams_doubted = met.bytes_found.low < 2 * streams.LONG_RUN_BYTES
-    tell("low mark")
-    full = pressure.fullness(filler, sight, met.bytes_found)
-    # Marks that meet contradict each other: what the log holds was cleaned while it was looked at.
-    cache.contradicts = full is not None and full.low.high >= full.high.low
-    if full is None or cache.contradicts:
-        return
-    drained = pressure.Drained(filler, sight, full)
-    tell("order of cleaning")
-    cache.most_dirty_first = pressure.most_dirty_first(drained)
-    # If it is not known, as where it matters.
-    by_dirt = cache.most_dirty_first is not False
-    cache.streams_doubted &= by_dirt or not fits
-    cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=by_dirt)
-    for share in BAND_SHARES:
-        tell(f"bands at {share:.0%}")
-        seen = pressure.band_at(drained, share, most_dirty_first=by_dirt)
-        # No band is less than a track: what came home then was the blocks that had to, and no more.
-        if seen is not None and seen.size_bytes.high > facts.track_bytes(share):
-            cache.bands[share] = seen
-    if 0.5 not in cache.bands:
-        return
-    band, turn_ms = cache.bands[0.5], facts.turn_ms.value
-    tell("length of the log")
-    large = replace(_filler_in_band(bench, cache), large=True)
-    passed = cache.pass_bands or pressure.MOST_PASSED
-    whole = pressure.whole_length(large, band, turn_ms, facts.track_bytes(0.5), full, passed)
-    if whole is None or whole.value <= full.high.value:
-        return
-    cache.length = replace(met, bytes_found=whole)
-    cache.marks = marks.Marks(full.high.over(whole), full.low.over(whole), full.step_bytes / whole.value)
-    tell("fill with small writes, each durable")
-    cache.begins = begins.begins(filler, band, full.high, turn_ms, packet_writes(cache), facts.bursts)
-
-
-def _press(bench: Bench, cache: Cache) -> bands.Press:
-    """What makes the drive clean what was just written: a lazy one needs a full log for it."""
-    if not cache.lazy or cache.length is None:
-        return emptying(bench, cache)
-    filler, length_bytes = filler_of(bench, cache), cache.length.bytes_found.value
-    return replace(
-        emptying(bench, cache), after=lambda at, count, size: filler.near(at).press(length_bytes, count, size)
-    )
-
-
-def emptying(bench: Bench, cache: Cache) -> bands.Press:
-    """What makes it clean nothing else, where rewriting does not do that: it keeps the rest, or has no streams."""
-    if cache.length is None or (cache.streams and not cache.lazy):
-        return bands.NO_PRESS
-    filler, length_bytes = filler_of(bench, cache), cache.length.bytes_found.value
-
-    def before(offset: int) -> None:
-        filler.near(offset).flush_out(length_bytes)
-        # One that is not lazy cleans the filler's own place then.
-        bench.idle(_settle_ns(cache, _SETTLE_BANDS))
-
-    return bands.Press(before)
-
-
-def _settle_ns(cache: Cache, count: int) -> int:
-    """How long the drive needs for some bands, and for what nobody knows of."""
-    return max(_bands_ns(cache, count), _SETTLE_NS)
-
-
-def _bands_ns(cache: Cache, count: int) -> int:
-    if cache.lazy or cache.rest_ms is None:
-        return 0
-    return int((cache.rest_ms.high + count * (cache.band_ms.high if cache.band_ms else 0.0)) * 1e6)
 
 
 def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
@@ -499,7 +406,7 @@ def _band_again(bench: Bench, cache: Cache, sight: Sight, tell: Tell) -> None:
     if cache.length is None or cache.rest_ms is None or cache.band_ms is None or cache.streams or cache.lazy:
         return
     tell("time to clean a band, and nothing else")
-    press = _press(bench, cache)
+    press = pressing(bench, cache)
     cache.band_ms = cleaning.band_ms(bench, cache.bands[0.5], sight, cache.rest_ms.value, press) or cache.band_ms
 
 
@@ -521,7 +428,7 @@ def _find_order(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Te
     # Reading it and writing it back, if nothing else was seen.
     usual_ms = 2 * facts.turn_ms.value * band.size_bytes.value / facts.track_bytes(0.5)
     band_ms = cache.band_ms.value if cache.band_ms else usual_ms
-    press = _press(bench, cache)
+    press = pressing(bench, cache)
     cache.most_dirty_first = order.most_dirty_first(bench, band, sight, cache.rest_ms.high, band_ms, press)
 
 
@@ -541,11 +448,11 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
 def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Filler, forced.Known]:
     """What fills the log, and what is known of it. Nothing lies in that but a filler, which every fill finds there."""
     assert cache.length
-    filler, size = _filler_in_band(bench, cache), cache.length.bytes_found
+    filler, size = filler_in_band(bench, cache), cache.length.bytes_found
     filler.flush_out(size.value)
     met = [fill.writes for fill in (cache.small, cache.single) if fill and fill.writes]
     writes = min(met, default=size.value / cache.layout.space_bytes(BLOCK_BYTES))
-    settle_ns = _settle_ns(cache, _SETTLE_BANDS)
+    settle_ns = settling_ns(cache, SETTLE_BANDS)
     turn_ms, track_bytes, in_flash = facts.turn_ms.value, facts.track_bytes(0.5), cache.place == "flash"
     return filler, forced.Known(turn_ms, track_bytes, size, cache.journal, writes, settle_ns, in_flash)
 
@@ -557,8 +464,8 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         # From a border on: the first band is a whole one, and its stall too.
         size = cache.bands[0.5].size_bytes.value
         first, region = whole_blocks(cache.bands[0.5].border + forced.FREE_BANDS * size), int(size)
-    settle_ns = _settle_ns(cache, _SETTLE_BANDS)
-    bench.idle(_settle_ns(cache, _MARKED_BANDS))
+    settle_ns = settling_ns(cache, SETTLE_BANDS)
+    bench.idle(settling_ns(cache, _MARKED_BANDS))
     cache.fill_order = fill.Order(first, region, settle_ns, cache.pass_ms, rewritten=cache.streams is not None)
     kinds = ("single", "small") if single_is_quick(cache) else ("small", "single")
     for kind in kinds:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from shakedown.fit.append import Journal, journal
@@ -216,8 +217,11 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
     window = np.arange(crowded[0], min(crowded[0] + 3 * beginning, len(excess)))
     soon = sums[np.minimum(window + _SOON, len(excess))] - sums[window]
     # What the journal takes comes alone.
+    beside = _beside_longest(excess)
+    calm_beside = float(np.max(beside[: beginning - _SOON]))
     long = 0.25 * typical(excess[window])
-    stalled = window[(excess[window] > long) & (soon > 1.6 * calm)]
+    closely = (soon > 1.6 * calm) | (beside[window] > 1.6 * max(calm_beside, 0.25 * calm))
+    stalled = window[(excess[window] > long) & closely]
     if not len(stalled):
         return None  # writes came closely that took a little longer, and none that stands out as a mark does
     first = int(stalled[0])
@@ -248,6 +252,12 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
         mark_bytes,
         regular,
     )
+
+
+def _beside_longest(excess: Floats) -> Floats:
+    """What each write and those that come soon behind it were late by, but for the one that was most."""
+    windows = sliding_window_view(np.append(excess, np.zeros(_SOON - 1)), _SOON)
+    return np.asarray(windows.sum(axis=1) - windows.max(axis=1))
 
 
 def typical(excess: Floats) -> float:

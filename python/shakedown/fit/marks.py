@@ -209,9 +209,9 @@ def surely_left(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_
     return np.asarray(~watch.sight.differ(*before) & np.all(away, axis=0))
 
 
-def moved(watch: Watch, before: tuple[Floats, Floats]) -> NDArray[np.bool_]:
-    """Which blocks lie elsewhere: those on whose place two looks before agree, and two now, on another."""
-    now = twice(watch)
+def moved(watch: Watch, before: tuple[Floats, Floats], now: tuple[Floats, Floats] | None = None) -> NDArray[np.bool_]:
+    """Which blocks lie elsewhere: those on whose place two looks before agree, and two ``now``, on another."""
+    now = now or twice(watch)
     agreed = ~watch.sight.differ(*before) & ~watch.sight.differ(*now)
     differs = [watch.sight.differ(one, then) for one in now for then in before]
     return np.asarray(agreed & np.all(differs, axis=0))

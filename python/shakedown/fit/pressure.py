@@ -21,7 +21,19 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
 from shakedown.fit.marks import Apart, low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
-from shakedown.fit.trace import BLOCK_BYTES, READ, Bench, Found, Ints, Log, Trace, at_blocks, in_one_go, whole_blocks
+from shakedown.fit.trace import (
+    BLOCK_BYTES,
+    READ,
+    Bench,
+    Floats,
+    Found,
+    Ints,
+    Log,
+    Trace,
+    at_blocks,
+    in_one_go,
+    whole_blocks,
+)
 from shakedown.fit.whereabouts import Sight, Watch, angles_of, forgetting, reference_places
 
 _MOST_MARKS: Final = 96
@@ -42,7 +54,8 @@ _LOW_SCALE: Final = 1.05
 # What is to be cleaned first, in whatever order; what is cleaned with it, where several bands are; and what is watched.
 _STEP_BYTES: Final = 8 << 10
 _GUARDS: Final = 8
-MOST_PASSED: Final = 8
+# Of more every guard goes home with one band that has to, and with two as well.
+MOST_COUNTED: Final = _GUARDS + 2
 _GUARD_AT: Final = 0.18
 _GUARD_WRITES: Final = 4
 # On either side.
@@ -62,6 +75,9 @@ _DIRTY: Final = 20
 _FEWEST_DIRTY: Final = 6
 _DIRTY_STEP_BYTES: Final = 256 << 10
 _HALF: Final = 0.5
+_UNEVEN: Final = 0.6
+_GOLDEN: Final = (5**0.5 - 1) / 2
+_FEWEST_CAME: Final = 12
 
 _LONGEST: Final = 3.0
 _FEWEST_OPERATIONS: Final = 3
@@ -71,8 +87,9 @@ _SHARE_OF_BANDS: Final = 0.4
 _GROUP: Final = 4
 # Of the time of a band's tracks: an operation takes one at most, and a pass two, to read a band and write it back.
 _FORCED_PASS: Final = 4.0
+# Of such a band from its first dirty track on, per write, and far more than an operation takes.
+_FORCED_SHARE: Final = 0.5
 _SURE_PASSES: Final = 4
-_NEAR: Final = 20
 
 
 @dataclass(frozen=True)
@@ -175,6 +192,31 @@ class Emptied:
 
 
 @dataclass(frozen=True)
+class Drain:
+    """What became of watched blocks."""
+
+    came: NDArray[np.bool_]
+    """Which came home."""
+    to_old_place: NDArray[np.bool_]
+    """Which lie at the angle at which they lay before they were written."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A band, and how many of the blocks that showed it came home, and to their old place."""
+
+    band: Bands
+    came: int
+    to_old_place: int
+
+
+def static_share(seen: list[Seen]) -> float | None:
+    """How much of what was cleaned came to its old place; None where too little came for that."""
+    came = sum(one.came for one in seen)
+    return sum(one.to_old_place for one in seen) / came if came >= _FEWEST_CAME else None
+
+
+@dataclass(frozen=True)
 class Drained:
     """Lets the drive clean what was written first, and no more."""
 
@@ -195,8 +237,8 @@ class Drained:
         return max(int(room / self.filler.layout.space_bytes(BLOCK_BYTES)), 0)
 
     @in_one_go
-    def came(self, first: Ints, guards: Ints, watched: Ints) -> NDArray[np.bool_]:
-        """Which of the watched blocks come home when the log is drained of ``first``.
+    def of(self, first: Ints, guards: Ints, watched: Ints) -> Drain:
+        """What becomes of the watched blocks when the log is drained of ``first``.
 
         ``guards`` become dirty before the watched ones: they are what else a pass cleans that takes several bands.
         """
@@ -215,9 +257,11 @@ class Drained:
         before = twice(watch)
         self._fill(filler, _BEYOND * high.high - drained - held)
         bench.idle(_REST_NS)
-        came = np.empty(len(watched), bool)
-        came[order] = moved(watch, before)
-        return came
+        now = twice(watch)
+        came, to_old_place = np.empty((2, len(watched)), bool)
+        came[order] = moved(watch, before, now)
+        to_old_place[order] = np.any([~self.sight.differ(one, watch.home) for one in now], axis=0)
+        return Drain(came, to_old_place)
 
     def _filler(self, watched: Ints) -> Filler:
         """One place, well before what is watched or behind it, that no band of it is the filler's."""
@@ -240,7 +284,7 @@ def most_dirty_first(drained: Drained) -> bool | None:
     old, new = (aligned(share * bench.capacity_bytes) for share in _ORDER_AT)
     # Several of either, for one may come at its old angle by chance.
     watched = np.append(old + np.arange(1, _OLD + 1) * _STEP_BYTES, new + np.arange(dirty) * _DIRTY_STEP_BYTES)
-    came = drained.came(np.array([old]), _guards(bench, 1), watched)
+    came = drained.of(np.array([old]), _guards(bench, 1), watched).came
     return bool(came[_OLD:].mean() > _HALF) if came.any() else None
 
 
@@ -252,30 +296,35 @@ def bands_per_pass(drained: Drained, *, most_dirty_first: bool) -> int | None:
     bench = drained.filler.bench
     if drained.room_writes < _GUARDS * _GUARD_WRITES:
         return None
-    guards = _guards(bench, _GUARD_WRITES)
-    nothing = np.zeros(0, np.int64)
     first = np.array([aligned(share * bench.capacity_bytes) for share in _ORDER_AT])
     if most_dirty_first:
-        first = (first[:1] + np.arange(_GUARD_WRITES + 2) * _STEP_BYTES)[None, :]
-
-    def extra(old: Ints) -> int:
-        came = drained.came(old, nothing, guards).reshape(_GUARDS, _GUARD_WRITES)
-        return int(np.sum(came.any(axis=1)))
-
-    if most_dirty_first:
-        seen = extra(first[0])
+        dirtiest = first[0] + np.arange(_GUARD_WRITES + 2) * _STEP_BYTES
+        seen = int(_guards_came(drained, dirtiest).sum())
         # Where all of them go, it is not the pass that ends there.
         return seen + 1 if seen < _GUARDS else None
-    with_one, with_two = extra(first[:1]), extra(first)
+    # All of one may lie at the angle of their places in the log; it went before the next.
+    with_one, with_two = (
+        oldest_cleaned(_guards_came(drained, old), np.ones(_GUARDS, bool))[0] for old in (first[:1], first)
+    )
     found = [
         count
-        for count in range(1, _GUARDS)
+        for count in range(1, MOST_COUNTED + 1)
         if all(-needed % count == seen for needed, seen in ((2, with_one), (3, with_two)))
     ]
     return found[0] if found else None
 
 
-def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands | None:
+def _guards_came(drained: Drained, first: Ints) -> NDArray[np.bool_]:
+    """Which of the guards go home with what has to; they become dirty one after the other."""
+    guards = _guards(drained.bench, _GUARD_WRITES)
+    against_look = _against_look(guards)
+    order = np.append(np.arange(_GUARDS) * _GUARD_WRITES, against_look[against_look % _GUARD_WRITES > 0])
+    came = np.empty(len(guards), bool)
+    came[order] = drained.of(first, np.zeros(0, np.int64), guards[order]).came
+    return np.asarray(came.reshape(_GUARDS, _GUARD_WRITES).any(axis=1))
+
+
+def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Seen | None:
     """The band at ``share`` of the capacity: all of it comes home with what was written there first.
 
     None where there is no room for enough that could come, or the band is longer than what is watched.
@@ -285,10 +334,10 @@ def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Bands 
         return found
     # As far again: to begin with that would take two small bands for one.
     found = _band_within(drained, share, 2 * half, most_dirty_first=most_dirty_first)
-    return found if found and found.size_bytes.value > half else None
+    return found if found and found.band.size_bytes.value > half else None
 
 
-def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first: bool) -> Bands | None:
+def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first: bool) -> Seen | None:
     """The same, looked for at so many bytes on either side."""
     bench = drained.filler.bench
     # Where the dirtiest go first none of what is watched is to be dirtier than the guards, nor they than the band.
@@ -296,18 +345,27 @@ def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first:
     count = min((drained.room_writes - _GUARDS - each) // (2 + each), _PROBES)
     if count < _FEWEST_PROBES:
         return None
-    guards = _guards(bench, count + 1 if most_dirty_first else 1)
     centre = aligned(np.clip(share * bench.capacity_bytes, half, bench.capacity_bytes - half - _KEPT_BYTES))
+    guards = _guards(bench, count + 1 if most_dirty_first else 1, (centre - half, centre + half))
     first = centre + np.arange(count + 2 if most_dirty_first else 1) * _STEP_BYTES
     # What is known to be of the band below and above, and what is not.
     inside, outside = [centre, int(first[-1])], [centre - half, int(first[-1]) + half]
-    steps = np.arange(1, count + 1) / count
+    # At even steps of about a track all would lie at one angle, and that may be the log's.
+    uneven = _UNEVEN * (np.arange(count)[::-1] * _GOLDEN % 1.0 - (np.arange(count) < count - 1) * _HALF)
+    steps = (np.arange(1, count + 1) + uneven) / count
+    all_came = to_old_place = 0
     for number in range(_MOST_STAGES):
         apart_bytes = [beyond - of for of, beyond in zip(inside, outside, strict=True)]
         if max(np.abs(apart_bytes)) < max(_FINE * (outside[1] - outside[0]), _FINE_BYTES):
             break
         sides = [at_blocks(of + steps * way) for of, way in zip(inside, apart_bytes, strict=True)]
-        came = drained.came(first, guards, np.concatenate(sides))
+        watched = np.concatenate(sides)
+        order = _against_look(watched)
+        drain = drained.of(first, guards, watched[order])
+        came = np.empty(len(watched), bool)
+        came[order] = drain.came
+        all_came += int(drain.came.sum())
+        to_old_place += int((drain.came & drain.to_old_place).sum())
         for side, places in enumerate(sides):
             known = oldest_cleaned(came[side * count :][:count], np.ones(count, bool))[0]
             if known < count:
@@ -319,7 +377,8 @@ def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first:
                 return None
             inside[side] = int(places[known - 1]) if known else inside[side]
     below, above = ((of + beyond) / 2 for of, beyond in zip(inside, outside, strict=True))
-    return Bands(Estimate.around(above - below, (outside[1] - inside[1] + inside[0] - outside[0]) / 2), int(below))
+    size = Estimate.around(above - below, (outside[1] - inside[1] + inside[0] - outside[0]) / 2)
+    return Seen(Bands(size, int(below)), all_came, to_old_place)
 
 
 def whole_length(
@@ -329,53 +388,71 @@ def whole_length(
 
     ``filler`` is one of large writes within a band.
     """
-    bench, space = filler.bench, filler.layout.space_bytes(filler.size)
-    wanted = _LONGEST * full.high.high / space / _FEWEST_OPERATIONS
+    bench = filler.bench
+    wanted = _LONGEST * full.high.high / filler.layout.space_bytes(filler.size) / _FEWEST_OPERATIONS
     most = int(_SHARE_OF_BANDS * bench.capacity_bytes / band.size_bytes.value)
     count = int(np.clip(wanted, _FEWEST_BANDS, most)) // _GROUP * _GROUP
     step = _SHARE_OF_BANDS * bench.capacity_bytes / count
-    marks = (
-        aligned(_BANDS_AT * bench.capacity_bytes)
-        + (np.arange(count) * step // BLOCK_BYTES).astype(np.int64) * BLOCK_BYTES
-    )
+    marks = aligned(_BANDS_AT * bench.capacity_bytes) + at_blocks(np.arange(count) * step)
     groups = count // _GROUP
     fillers = filler.offsets(2 * groups + filler.writes(_LONGEST * full.high.high))
-    offsets = np.concatenate(
-        [np.insert(fillers[:groups], np.repeat(np.arange(groups), _GROUP), marks), fillers[groups:]]
-    )
+    offsets = np.insert(fillers, np.repeat(np.arange(groups), _GROUP), marks)
     lengths = np.full(len(offsets), filler.size)
     lengths[np.isin(offsets, marks)] = BLOCK_BYTES
     empty(filler, full.high)
     log = bench.play("whole-length", Trace.durable_writes(offsets, lengths))
-    cycle = log.cycle_ms
-    usual = np.array([np.median(cycle[lengths == size]) for size in (BLOCK_BYTES, filler.size)])
-    excess = cycle - usual[(lengths == filler.size).astype(int)]
-    spaces = np.where(lengths == filler.size, space, filler.layout.space_bytes(BLOCK_BYTES))
+    return _end_of_log(log, filler, band.size_bytes.value / track_bytes * turn_ms, full.high.low, count, pass_bands)
+
+
+def _end_of_log(
+    log: Log, filler: Filler, band_ms: float, high_bytes: float, count: int, pass_bands: int
+) -> Estimate | None:
+    """From the stretch of writes that wait for whole passes behind ``count`` marks; None where hardly any does.
+
+    ``band_ms`` is what passing over a band takes once, ``high_bytes`` the least that is cached where cleaning begins.
+    """
+    cycle, small = log.cycle_ms, log.lengths == BLOCK_BYTES
+    spaces = np.where(small, *(filler.layout.space_bytes(size) for size in (BLOCK_BYTES, filler.size)))
     at = np.cumsum(spaces) - spaces
-    band_ms = band.size_bytes.value / track_bytes * turn_ms
-    forced = np.flatnonzero((excess > _FORCED_PASS * band_ms) & (at > full.high.low))
-    if len(forced) < _SURE_PASSES:
+    excess = cycle - np.where(small, np.median(cycle[small]), np.median(cycle[~small]))
+    first = int(np.searchsorted(at, high_bytes, side="right"))
+    # Bands that streams left are closed one after the other, too, but that does not take so long.
+    begin, end = (first + one for one in _longest_stretch(excess[first:] - _FORCED_SHARE * band_ms))
+    passes = int(np.sum(excess[begin:end] > _FORCED_PASS * band_ms))
+    if passes < _SURE_PASSES:
         return None
-    # Bands that streams left are closed one after the other, too, but there are not so many.
-    run = max(np.split(forced, np.flatnonzero(np.diff(forced) > _NEAR) + 1), key=len)
+    late = np.maximum(excess, 0.0)
     # Behind each pass a visit records that as well: before these writes one a pass, then one a write, if that waited.
-    late = np.maximum(excess, 0.0) * (at > full.high.low)
-    before = float(late[: run[0]].sum()) / float(late[: run[-1] + 1].sum()) * count / pass_bands
+    before = float(late[first:begin].sum()) / float(late[first:end].sum()) * count / pass_bands
     record = filler.layout.visit_tracks.value * filler.layout.track_bytes
-    group = space + _GROUP * filler.layout.space_bytes(BLOCK_BYTES)
+    group = _GROUP * spaces.min() + spaces.max()
     # The last write that has to wait is one for which the last groups go, or those before them: as many as a pass has.
-    gone = float(at[run[-1]]) - groups * group
-    least = gone + len(run) * record
-    most = gone + (before + run[-1] - run[0] + 1) * record + (1 + pass_bands / 2) * group
+    gone = float(at[end - 1] - count / _GROUP * group)
+    least = gone + passes * record
+    most = gone + (before + end - begin) * record + (1 + pass_bands / 2) * group
     error = filler.layout.error_share(filler.size) * most
     return Estimate((least + most) / 2, least - error, most + error)
 
 
-def _guards(bench: Bench, writes: int) -> Ints:
-    """So many small writes to each of some bands all over the drive."""
-    firsts = ((np.arange(_GUARDS) + _GUARD_AT) / _GUARDS * bench.capacity_bytes).astype(np.int64)
-    inside = np.arange(writes) * _STEP_BYTES
-    return np.asarray((at_blocks(firsts[:, None]) + inside).ravel())
+def _longest_stretch(beyond_ms: Floats) -> tuple[int, int]:
+    """From which write to before which one all of them together took most beyond what was to be expected of each."""
+    sums = np.append(0.0, np.cumsum(beyond_ms))
+    risen = sums - np.minimum.accumulate(sums)
+    end = int(np.argmax(risen))
+    return int(np.argmin(sums[: end + 1])), end
+
+
+def _against_look(places: Ints) -> Ints:
+    """The order of places reverse to that of a look: in its own some that lie side by side in the log come at once."""
+    return np.asarray(np.argsort(places)[apart(len(places))])
+
+
+def _guards(bench: Bench, writes: int, watched: tuple[int, int] | None = None) -> Ints:
+    """So many small writes to each of some bands all over the drive, but for where these bytes are watched."""
+    begin, end = (max(watched[0] - 2 * _APART_BYTES, 0), watched[1] + 2 * _APART_BYTES) if watched else (0, 0)
+    firsts = (np.arange(_GUARDS) + _GUARD_AT) / _GUARDS * (bench.capacity_bytes - (end - begin))
+    firsts[firsts >= begin] += end - begin
+    return np.asarray((at_blocks(firsts[:, None]) + np.arange(writes) * _STEP_BYTES).ravel())
 
 
 def empty(filler: Filler, full: Estimate) -> None:

@@ -372,7 +372,11 @@ def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate 
         return None
     # A visit ends with a whole packet: the last one goes beyond what is wanted by as much as itself.
     packet_bytes = int(cost.packet_bytes.value) if cost and cost.packet_bytes else _PACKET_BYTES
-    beyond = max(min(int(writes), packet_bytes // size) - 1, 0) * size
+    in_packet = packet_bytes // size
+    if cost and cost.packet_writes is None:
+        # One that holds as many as fit.
+        return Estimate(found.value, found.low - max(in_packet - 1, 0) * size, found.high)
+    beyond = max(min(int(writes), in_packet) - 1, 0) * size
     return Estimate(found.value - beyond / 2, found.low - beyond, found.high)
 
 

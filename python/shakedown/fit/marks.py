@@ -30,7 +30,8 @@ _FIRST_STEP: Final = 4
 _LOOKS: Final = 60
 _LAST_SHARE: Final = 0.15
 _QUIET_LOOKS: Final = 3
-_FULL: Final = 0.985
+FULL: Final = 0.985
+"""So much of a log is filled to see its low mark."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class _Steps:
     def of(filler: Filler, length_bytes: float, most: int = _STEPS) -> _Steps:
         mark = filler.layout.space_bytes(BLOCK_BYTES) / length_bytes
         each = filler.layout.space_bytes(filler.size) / length_bytes
-        count = int(np.clip(_FULL / (mark + each), _LEAST_STEPS, most))
-        fillers = max(int((_FULL / count - mark) / each), 1)
+        count = int(np.clip(FULL / (mark + each), _LEAST_STEPS, most))
+        fillers = max(int((FULL / count - mark) / each), 1)
         return _Steps(count, fillers, mark, fillers * each)
 
     @property
@@ -136,7 +137,7 @@ def _high(filler: Filler, sight: Sight, length_bytes: float, rest_ms: float, ste
     watch = _begin(filler, sight, length_bytes, rest_ms, "high-mark", steps, None)
     watch.bench.play("high-mark-write", Trace.writes(watch.offsets, flush_every=1))
     before = twice(watch)
-    for step in range(1, int((_FULL - steps.count * steps.mark) / steps.filled) + 1):
+    for step in range(1, int((FULL - steps.count * steps.mark) / steps.filled) + 1):
         filler.put("high-mark-fill", steps.fillers, begin=step * steps.fillers)
         if step < _FIRST_STEP:
             continue
@@ -158,7 +159,7 @@ def low_mark(
     steps = _Steps.of(filler, length_bytes, apart.most if apart else _STEPS)
     watch = _begin(filler, sight, length_bytes, rest_ms, "low-mark", steps, apart)
     # Whole steps may end well before the log does.
-    rest = max(filler.writes((_FULL - steps.count * steps.whole) * length_bytes), 0)
+    rest = max(filler.writes((FULL - steps.count * steps.whole) * length_bytes), 0)
     fillers = filler.offsets(steps.count * steps.fillers + rest)
     between = fillers[: steps.count * steps.fillers].reshape(steps.count, steps.fillers)
     offsets = np.append(np.concatenate([watch.offsets[:, None], between], axis=1), fillers[between.size :])

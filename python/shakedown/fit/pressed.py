@@ -15,6 +15,7 @@ from shakedown.fit.trace import Bench
 from shakedown.fit.whereabouts import Sight
 
 _ROOM_SHARE: Final = 0.9
+_FEWEST_TRACKS: Final = 1.5
 
 Tell = Callable[[str], None]
 TrackBytes = Callable[[float], float]
@@ -62,13 +63,25 @@ def _find_with_empty_log(cache: Cache, sight: Sight, filler: length.Filler, met:
     filler.bench.idle(SETTLE_NS)
     cache.journal = filler.journal(_ROOM_SHARE * met.bytes_found.low)
     cache.streams_doubted = True
-    fits = _ROOM_SHARE * met.bytes_found.low > streams.LONG_RUN_BYTES
-    if fits:
-        tell("streams, with an empty log")
-        cache.streams = streams.measure(pressure.Emptied(filler.bench, filler, met.bytes_found), sight)
-        # What was written last may go home first: then a run is to leave as much room again.
-        cache.streams_doubted = met.bytes_found.low < 2 * streams.LONG_RUN_BYTES
-    return fits
+    room_bytes = _ROOM_SHARE * met.bytes_found.low
+    if room_bytes <= streams.LONG_RUN_BYTES:
+        return False
+    tell("streams, with an empty log")
+    cache.streams = streams.measure(pressure.Emptied(filler.bench, filler, met.bytes_found), sight)
+    run_bytes = _run_bytes(cache)
+    # What was written last may go home first: then a run is to leave as much room again.
+    cache.streams_doubted = met.bytes_found.low < 2 * run_bytes
+    return room_bytes > run_bytes
+
+
+def _run_bytes(cache: Cache) -> float:
+    """What a long run takes of the log as far as it is no stream: of small requests each packet may take far more."""
+    if cache.streams is None:
+        return streams.LONG_RUN_BYTES
+    request = cache.streams.min_request_bytes.value
+    shared = max(min(packet_writes(cache), cache.layout.packet_bytes // request), 1)
+    each = (cache.layout.space_bytes(int(request)) - cache.layout.visit_bytes) / shared
+    return streams.LONG_RUN_BYTES * max(each / request, 1.0)
 
 
 def _find_drained(cache: Cache, drained: pressure.Drained, track_bytes: TrackBytes, tell: Tell) -> None:
@@ -82,8 +95,8 @@ def _find_drained(cache: Cache, drained: pressure.Drained, track_bytes: TrackByt
     for share in SHARES:
         tell(f"bands at {share:.0%}")
         found = pressure.band_at(drained, share, most_dirty_first=by_dirt)
-        # No band is less than a track: what came home then was the blocks that had to, and no more.
-        if found is not None and found.band.size_bytes.high > track_bytes(share):
+        # No band is a track or less: what came home then was the blocks that had to, and no more.
+        if found is not None and found.band.size_bytes.value > _FEWEST_TRACKS * track_bytes(share):
             seen[share] = found
     cache.bands = {share: found.band for share, found in seen.items()}
     # Bands are cleaned one by one far from each other: one that moves comes to tracks of another length.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.length import Filler, Room, marked_trace
-from shakedown.fit.marks import Apart, low_mark, moved, oldest_cleaned, twice
+from shakedown.fit.marks import FULL, Apart, low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
 from shakedown.fit.trace import (
     BLOCK_BYTES,
@@ -49,7 +49,6 @@ _READS_SHARE: Final = 1 / 16
 _CAME: Final = 3
 _LONG_NS: Final = 10_000_000_000
 _REST_NS: Final = 30_000_000_000
-_LOW_SCALE: Final = 1.05
 
 # What is to be cleaned first, in whatever order; what is cleaned with it, where several bands are; and what is watched.
 _STEP_BYTES: Final = 8 << 10
@@ -58,6 +57,8 @@ _GUARDS: Final = 8
 MOST_COUNTED: Final = _GUARDS + 2
 _GUARD_AT: Final = 0.18
 _GUARD_WRITES: Final = 4
+# Not all at one angle, and hardly ever in two bands.
+_GUARD_STEP_BYTES: Final = 64 << 10
 # On either side.
 _PROBES: Final = 24
 _FEWEST_PROBES: Final = 4
@@ -73,7 +74,7 @@ _ORDER_AT: Final = (0.35, 0.6)
 _OLD: Final = 4
 _DIRTY: Final = 20
 _FEWEST_DIRTY: Final = 6
-_DIRTY_STEP_BYTES: Final = 256 << 10
+_APART_STEP_BYTES: Final = 256 << 10
 _HALF: Final = 0.5
 _UNEVEN: Final = 0.6
 _GOLDEN: Final = (5**0.5 - 1) / 2
@@ -156,11 +157,14 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
 
 def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:
     """The low mark beside the high one."""
-    scale = _LOW_SCALE * high.value
+    scale = _BEYOND / FULL * high.high
     low = low_mark(filler, sight, scale, 0.0, Apart.widely(filler.bench.capacity_bytes))
     if low is None:
         return None
-    return Full(high, Estimate(low.value * scale, low.low * scale, low.high * scale), (low.high - low.low) * scale)
+    # So much is written while it cleans already, and some of it perhaps behind the last pass.
+    later = _BEYOND * high.high - high.low
+    found = Estimate(low.value * scale - later / 2, low.low * scale - later, low.high * scale)
+    return Full(high, found, (low.high - low.low) * scale)
 
 
 @dataclass(frozen=True)
@@ -282,8 +286,8 @@ def most_dirty_first(drained: Drained) -> bool | None:
     if dirty < _FEWEST_DIRTY:
         return None
     old, new = (aligned(share * bench.capacity_bytes) for share in _ORDER_AT)
-    # Several of either, for one may come at its old angle by chance.
-    watched = np.append(old + np.arange(1, _OLD + 1) * _STEP_BYTES, new + np.arange(dirty) * _DIRTY_STEP_BYTES)
+    # Several of either, for one may come at its old angle by chance, and others that lie beside it as well.
+    watched = np.append(old + np.arange(1, _OLD + 1) * _APART_STEP_BYTES, new + np.arange(dirty) * _APART_STEP_BYTES)
     came = drained.of(np.array([old]), _guards(bench, 1), watched).came
     return bool(came[_OLD:].mean() > _HALF) if came.any() else None
 
@@ -372,7 +376,8 @@ def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first:
                 outside[side] = int(places[known])
             elif number:
                 # By chance the last one had seemed to stay.
-                outside[side] += apart_bytes[side]
+                beyond = outside[side] + apart_bytes[side]
+                outside[side] = min(max(beyond, 0), bench.capacity_bytes - _KEPT_BYTES)
             else:
                 return None
             inside[side] = int(places[known - 1]) if known else inside[side]
@@ -452,7 +457,7 @@ def _guards(bench: Bench, writes: int, watched: tuple[int, int] | None = None) -
     begin, end = (max(watched[0] - 2 * _APART_BYTES, 0), watched[1] + 2 * _APART_BYTES) if watched else (0, 0)
     firsts = (np.arange(_GUARDS) + _GUARD_AT) / _GUARDS * (bench.capacity_bytes - (end - begin))
     firsts[firsts >= begin] += end - begin
-    return np.asarray((at_blocks(firsts[:, None]) + np.arange(writes) * _STEP_BYTES).ravel())
+    return np.asarray((at_blocks(firsts[:, None]) + np.arange(writes) * _GUARD_STEP_BYTES).ravel())
 
 
 def empty(filler: Filler, full: Estimate) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
 from shakedown.fit import append as appends
-from shakedown.fit import bands, begins, counts, fill, flash, layout, length, marks, pressure, streams
+from shakedown.fit import bands, begins, counts, fill, flash, layout, length, marks, pressure, ration, streams
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.forced import Passes
 from shakedown.fit.placement import Place
@@ -50,6 +52,8 @@ class Cache:
     """Whether what was written to see them may have been cleaned under way."""
     pass_bands: int | None = None
     """How many bands such a one cleans in a pass."""
+    ration: ration.Ration | None = None
+    """What a full drive lets the host write between forced passes; None: all that there is room for, as far as seen."""
     begins: begins.Begins | None = None
     """After how many small writes one that is driven by pressure began to clean, for their number; None: not tried."""
     bands: dict[float, bands.Bands] = field(default_factory=dict)
@@ -100,6 +104,16 @@ class Cache:
     def longest_band_bytes(self) -> float:
         """Of the bands that were seen; 0 if none was."""
         return max((band.size_bytes.value for band in self.bands.values()), default=0.0)
+
+    @property
+    def marks_at(self) -> float:
+        """From which share of the capacity on marks lie whose room is met again."""
+        return length.MARKS_AT if self.lazy or 0.5 not in self.bands else 0.5
+
+    def band_bytes(self, share: float) -> float:
+        """Of a band at a share of the capacity, between those that were seen."""
+        shares = sorted(self.bands)
+        return float(np.interp(share, shares, [self.bands[one].size_bytes.value for one in shares]))
 
     @property
     def burst_hides_log(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from shakedown.fit.bands import NO_PRESS, Bands, Press
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.length import Length
 from shakedown.fit.place import in_region
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Trace, whole_blocks
 from shakedown.fit.whereabouts import Sight, Watch
@@ -122,6 +124,15 @@ def forced(few: Marked) -> Pass:
     # counts.
     more = 1.0 if not rationed and few.passes <= _SINGLE else 0.0
     return Pass(Estimate(count, max(count - error, 1.0), count + error + more), round(few.spacing) if rationed else 0)
+
+
+def pass_over(met: Length, share: float, capacity_bytes: int, band_bytes: Callable[[float], float]) -> Pass:
+    """What a forced pass does, from its stalls over marks that lie from a ``share`` of the capacity on."""
+    size = band_bytes(share + met.marks_written * met.mark_bytes / capacity_bytes / 2)
+    # Marks that lie further apart than a band is long have a band each.
+    grain = min(met.mark_bytes / size, 1.0)
+    # One more is that of the filler.
+    return forced(Marked(met.passes, met.marks_written * grain + 1, met.spacing, met.marks * grain, grain))
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from shakedown.fit import band_tracks
 from shakedown.fit.cache import Cache, gathered_bytes, mark, space_bound
-from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES, Marked, Pass, forced
+from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES, Pass, pass_over
 from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import MOVED, SHARE_OF_PLACE, Facts
-from shakedown.fit.length import MARKS_AT, Length
 from shakedown.fit.parking import put_parking
 from shakedown.fit.platters import USUAL_SKEW_DEGREES, USUAL_TURNS
 from shakedown.fit.seek import USUAL
@@ -493,11 +491,27 @@ def _pass(twin: Twin, facts: Facts) -> None:
         _at_least(twin, section, "bands_per_pass", found.bands, "one pass cleaned all that was to be")
         return
     twin.put_measured(section, "bands_per_pass", found.bands, 0)
-    if found.ration:
-        twin.put(section, "ration_appends", found.ration, f"measured: writes between forced passes {BY}")
-        twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon, and the rate on a full cache depends on it")
+    ration = facts.cache.ration if facts.cache else None
+    if ration or found.ration:
+        visits = ration.visits if ration else found.ration
+        twin.put(section, "ration_appends", visits, f"measured: writes between forced passes {BY}")
+        _until(twin, facts.cache)
     elif facts.cache:
         _turns(twin, facts.cache, found.bands)
+
+
+def _until(twin: Twin, cache: Cache | None) -> None:
+    """How full the log is when writes are no longer rationed."""
+    section, key = "translation.cleaning", "ration_until"
+    if cache is None or cache.ration is None or cache.length is None:
+        twin.put(section, key, 0.99, f"{UNKNOWN}; soon, and the rate on a full cache depends on it")
+        return
+    room, log_bytes = cache.ration.room, cache.length.bytes_found.value
+    if math.isinf(room.high):
+        most = 1 - room.low / log_bytes
+        twin.put(section, key, round(most, 4), f"{UNKNOWN}; at most {most:.4f}, down to which they were")
+        return
+    twin.put_measured(section, key, Estimate(*(1 - one / log_bytes for one in (room.value, room.high, room.low))), 4)
 
 
 def _turns(twin: Twin, cache: Cache, bands: Estimate) -> None:
@@ -526,7 +540,7 @@ def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:
     if cache is None or not cache.length or cache.by_pressure:
         return 1, UNKNOWN
     tracks = twin.number("translation", "tracks_per_band")
-    passed = _pass_of(facts, cache, cache.length, lambda at: tracks * facts.track_bytes(at))
+    passed = pass_over(cache.length, cache.marks_at, facts.capacity_bytes, lambda at: tracks * facts.track_bytes(at))
     return round(passed.bands.value), f"{UNKNOWN}; what a pass frees, in bands of {tracks:.0f} tracks"
 
 
@@ -535,18 +549,7 @@ def pass_of(facts: Facts) -> Pass | None:
     cache = facts.cache
     if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
         return None
-    shares = sorted(cache.bands)
-    sizes = [cache.bands[share].size_bytes.value for share in shares]
-    return _pass_of(facts, cache, cache.length, lambda at: float(np.interp(at, shares, sizes)))
-
-
-def _pass_of(facts: Facts, cache: Cache, met: Length, band_bytes: Callable[[float], float]) -> Pass:
-    span = met.marks_written * met.mark_bytes / facts.capacity_bytes
-    size = band_bytes((MARKS_AT if cache.lazy or 0.5 not in cache.bands else 0.5) + span / 2)
-    # Marks that lie further apart than a band is long have a band each.
-    grain = min(met.mark_bytes / size, 1.0)
-    # One more is that of the filler.
-    return forced(Marked(met.passes, met.marks_written * grain + 1, met.spacing, met.marks * grain, grain))
+    return pass_over(cache.length, cache.marks_at, facts.capacity_bytes, cache.band_bytes)
 
 
 def _streams(twin: Twin, cache: Cache) -> None:

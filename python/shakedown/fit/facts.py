@@ -31,6 +31,7 @@ from shakedown.fit import (
     pressed,
     pressure,
     rates,
+    ration,
     regions,
     rotation,
     seek,
@@ -444,9 +445,22 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     filler, known = forced_passes(bench, facts, cache)
     pieces = forced.pass_pieces(cache.bands[0.5], known.track_bytes)
     cache.forced = forced.whole_passes(cache.bands[0.5], filler, known, pieces)
+    if not facts.cuts_visits:
+        _find_ration(facts, cache, filler, known, tell)
     # Where a filler is several visits, each waits for room by itself, and what a pass collects shows in no one of them.
     if cache.place != "flash" and not facts.cuts_visits:
         cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
+
+
+def _find_ration(facts: Facts, cache: Cache, filler: length.Filler, known: forced.Known, tell: Tell) -> None:
+    """Where passes came sooner than the room that they make is used: after how many writes, and until when."""
+    met = cache.length
+    assert met
+    passed = cleaning.pass_over(met, cache.marks_at, facts.capacity_bytes, cache.band_bytes)
+    if passed.ration or met.uneven:
+        tell("rationed writes")
+        pass_bands = max(round(passed.bands.value), 1)
+        cache.ration = ration.measure(filler, cache.bands[0.5], known, pass_bands, met.stall_ms)
 
 
 def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Filler, forced.Known]:

@@ -45,6 +45,8 @@ _PRESSED: Final = 0.985
 _MORE_JOURNALS: Final = 2.5
 _JOURNAL_NEAR: Final = 2
 _JOURNAL_SHARE: Final = 0.7
+_ALIKE_PASSES: Final = 0.25
+_UNEVEN: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Length:
     mark_bytes: int
     """How far apart they are."""
     journal: Journal
+    uneven: bool = False
+    """Whether passes that take as long come unlike far apart: then something else than room decides when."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +255,14 @@ def estimate(log: Log, layout: Layout, mark_bytes: int) -> Length | None:
         marks,
         mark_bytes,
         regular,
+        _are_uneven(late, excess[late]),
     )
+
+
+def _are_uneven(stalls: Ints, took_ms: Floats) -> bool:
+    """Of all but the last pass, which may have had less to clean: the same for as long makes as much room."""
+    gaps, alike = np.diff(stalls), took_ms[:-1]
+    return bool(len(gaps) > 1 and np.ptp(alike) < _ALIKE_PASSES * alike.min() and gaps.min() < _UNEVEN * gaps.max())
 
 
 def _beside_longest(excess: Floats) -> Floats:

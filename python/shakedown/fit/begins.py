@@ -37,6 +37,10 @@ _SURELY: Final = 0.8
 _CALM_SHARE: Final = 0.9
 _FEWEST_CALM: Final = 8
 # As many whole packets before one of a single write that a quarter more groups fill the log if writes count.
+_FIRST_GATHERED: Final = 4000
+_MOST_GATHERED: Final = 16_000_000
+# What a write waits for while memory is full, of what it takes that memory has room for.
+_WAITS: Final = 5.0
 _WHOLE_PACKETS: Final = 4
 _MORE_PACKETS: Final = 1.25
 
@@ -53,6 +57,8 @@ class Begins:
     """So many writes did not make it begin; 0: that is not known."""
     grain: int = 1
     """Writes, or packets, that the count is known to."""
+    gathered: int | None = None
+    """How many begin it as fast as they are taken, where no number that is durable does; None: not tried, or none."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,12 @@ class Stretch:
     first: int
     size_bytes: int
     """Of a band, in whole blocks."""
+
+    @staticmethod
+    def behind(band: Bands) -> Stretch:
+        """Some bands behind one, and all that follow."""
+        size_bytes = whole_blocks(band.size_bytes.value)
+        return Stretch(whole_blocks(band.border + FREE_BANDS * size_bytes), size_bytes)
 
     @property
     def each(self) -> int:
@@ -87,9 +99,7 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
     """
     most = most_at_once(bursts) if bursts.write_back else 1
     together = min(packet_writes, most)
-    size_bytes = whole_blocks(band.size_bytes.value)
-    first = whole_blocks(band.border + FREE_BANDS * size_bytes)
-    course = _Course(filler, Stretch(first, size_bytes), high, turn_ms, together)
+    course = _Course(filler, Stretch.behind(band), high, turn_ms, together)
     groups, written = course.until_late(together)
     if groups is None:
         return _in_large_groups(course, most, written * together)
@@ -101,6 +111,15 @@ def begins(filler: Filler, band: Bands, high: Estimate, turn_ms: float, packet_w
         return Begins(None)
     again = course.not_before(groups, together)
     return Begins(groups * together, by_packet=False) if again and _agree(again, groups) else Begins(None)
+
+
+def gathered(filler: Filler, band: Bands, high: Estimate, turn_ms: float) -> int | None:
+    """After how many small writes, as fast as they are taken, cleaning begins, for whatever reason; None: after none.
+
+    Memory gathers far more of them for a visit than any group that is surely one.
+    """
+    course = _Course(filler, Stretch.behind(band), high, turn_ms, 1)
+    return course.until_waits_are_late()
 
 
 def _in_large_groups(course: _Course, most: int, least: int) -> Begins:
@@ -188,6 +207,25 @@ class _Course:
             chunk = max(_FIRST_VISITS, done // 4)
         perhaps = _late_from(np.concatenate(cycles), self.turn_ms, _PERHAPS_LATE, calm) if cycles else 0
         return None, most if perhaps is None else min(perhaps, most)
+
+    @in_one_go
+    def until_waits_are_late(self) -> int | None:
+        """Behind how many writes, none of which is made durable, those that wait for memory do so for longer."""
+        room = (self.bench.capacity_bytes - self.where.first) // self.where.size_bytes * self.where.each
+        empty(self.filler.near(self.where.first), self.high)
+        cycles: list[Floats] = []
+        done, most = 0, min(room, _MOST_GATHERED)
+        while done < most:
+            chunk = min(max(_FIRST_GATHERED, done // 4), most - done)
+            log = self.bench.play("gathered", Trace.writes(self.where.places(done, chunk)))
+            cycles.append(log.cycle_ms)
+            done += chunk
+            cycle_ms = np.concatenate(cycles)
+            waits = np.flatnonzero(cycle_ms > _WAITS * float(np.median(cycle_ms)))
+            late = _late_from(cycle_ms[waits], self.turn_ms, _LATE, 0) if len(waits) > _LATE_OF else None
+            if late is not None:
+                return int(waits[late])
+        return None
 
 
 def _late_from(cycle_ms: Floats, turn_ms: float, many: int, calm: int) -> int | None:

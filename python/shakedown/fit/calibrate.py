@@ -12,6 +12,7 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import bands, cleaning, dram, forced
+from shakedown.fit.begins import gathered
 from shakedown.fit.cache import (
     SPACE_ENDS,
     Cache,
@@ -22,10 +23,10 @@ from shakedown.fit.cache import (
     space_bound,
 )
 from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_follow
-from shakedown.fit.entries import put_entries
+from shakedown.fit.entries import put_entries, put_entries_gathered
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, filled, forced_passes
-from shakedown.fit.fillers import emptying
+from shakedown.fit.fillers import emptying, filler_of
 from shakedown.fit.follow import follow_turns
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin
@@ -140,6 +141,7 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
         _merged_beside(twin, stage, make)
     if facts.bursts.writes:
         _entries(twin, _with_packets(twin, cache), make)
+        _entries_gathered(twin, facts, cache, make)
     return twin
 
 
@@ -212,6 +214,20 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
         least_bytes = (small - twin.number("dram", "write_segments")) * gathered_bytes(cache)
         ends = by_twin or least_bytes > SPACE_ENDS * cache.length.bytes_found.value
     put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends)
+
+
+def _entries_gathered(twin: Twin, facts: Facts, cache: Cache, make: Make) -> None:
+    """Of a drive that cleans under pressure: does a twin without a limit take as many, gathered, before it begins?"""
+    found = cache.begins
+    if found is None or not found.gathered or cache.marks is None or not cache.length or 0.5 not in cache.bands:
+        return
+    bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
+    high = cache.marks.high
+    full = cache.length.bytes_found.scaled(high.value)
+    space = gathered(filler_of(bench, cache), cache.bands[0.5], full, facts.turn_ms.value)
+    # As many make them full, but for what its mark is known to.
+    if space is not None and found.gathered < (SPACE_ENDS - 2 * high.half / high.value) * space:
+        put_entries_gathered(twin, cache, facts.bursts.writes or 0)
 
 
 def _memory(facts: Facts) -> list[Stage]:

@@ -148,3 +148,22 @@ def _entries_at_mark(twin: Twin, cache: Cache) -> None:
     twin.put(section, "entries", count, shown)
     origin = f"{UNKNOWN}; each was durable, and so a packet"
     twin.put(section, "entry_counts", counts, origin if begins.by_packet is None else f"measured: {BY}")
+
+
+def put_entries_gathered(twin: Twin, cache: Cache, held: int) -> None:
+    """Of such a drive that begins to clean for the number of its entries where many go to the log at once.
+
+    How many of those that memory has ``held`` were in the log by then is not known.
+    """
+    assert cache.begins and cache.begins.gathered and cache.marks
+    section, count, high = "translation.cache", cache.begins.gathered, cache.marks.high
+    spans = ((held, high.high), (held / 2, high.value), (0, high.low))
+    low, value, most = ((count - less) / share for less, share in spans)
+    shown = f"{low:.0f}..{most:.0f}, where cleaning begins at {count} writes as fast as they are taken"
+    if packet_writes(cache) == 1:
+        twin.put(section, "entries", round(value), f"measured: {shown} {BY}")
+        twin.put(section, "entry_counts", "write", f"{UNKNOWN}; each small write is a packet")
+        return
+    why = f"{UNKNOWN}; {shown}, or as many packets as these fill"
+    twin.put(section, "entries", round(value), why)
+    twin.put(section, "entry_counts", "write", why)

@@ -50,7 +50,10 @@ def find(bench: Bench, cache: Cache, sight: Sight, track_bytes: TrackBytes, burs
     cache.length = replace(met, bytes_found=whole)
     cache.marks = marks.Marks(full.high.over(whole), full.low.over(whole), full.step_bytes / whole.value)
     tell("fill with small writes, each durable")
-    cache.begins = begins.begins(filler, band, full.high, sight.turn_ms, packet_writes(cache), bursts)
+    cache.begins = found = begins.begins(filler, band, full.high, sight.turn_ms, packet_writes(cache), bursts)
+    if found.count is None and found.least and bursts.write_back:
+        tell("fill with small writes, as fast as they are taken")
+        cache.begins = replace(found, gathered=begins.gathered(filler, band, full.high, sight.turn_ms))
 
 
 def _find_with_empty_log(cache: Cache, sight: Sight, filler: length.Filler, met: length.Length, tell: Tell) -> bool:

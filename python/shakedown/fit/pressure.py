@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.length import Filler, Room, marked_trace
+from shakedown.fit.length import Filler, Room, marked_trace, typical
 from shakedown.fit.marks import FULL, Apart, low_mark, moved, oldest_cleaned, twice
 from shakedown.fit.place import aligned, apart, scattered
 from shakedown.fit.trace import (
@@ -91,6 +91,9 @@ _FORCED_PASS: Final = 4.0
 # Of such a band from its first dirty track on, per write, and far more than an operation takes.
 _FORCED_SHARE: Final = 0.5
 _SURE_PASSES: Final = 4
+# What surely waits for the end of a pass, and what may have: of the time that most passes take.
+_WAITED: Final = (0.75, 0.25)
+_BEFORE_SHARE: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -429,12 +432,14 @@ def _end_of_log(
     late = np.maximum(excess, 0.0)
     # Behind each pass a visit records that as well: before these writes one a pass, then one a write, if that waited.
     before = float(late[first:begin].sum()) / float(late[first:end].sum()) * count / pass_bands
+    pass_ms = typical(late[begin:end])
+    waited = [int(np.sum(excess[begin:end] > share * pass_ms)) for share in _WAITED]
     record = filler.layout.visit_tracks.value * filler.layout.track_bytes
     group = _GROUP * spaces.min() + spaces.max()
     # The last write that has to wait is one for which the last groups go, or those before them: as many as a pass has.
     gone = float(at[end - 1] - count / _GROUP * group)
-    least = gone + passes * record
-    most = gone + (before + end - begin) * record + (1 + pass_bands / 2) * group
+    least = gone + ((1 - _BEFORE_SHARE) * before + waited[0]) * record
+    most = gone + ((1 + _BEFORE_SHARE) * before + waited[1]) * record + (1 + pass_bands / 2) * group
     error = filler.layout.error_share(filler.size) * most
     return Estimate((least + most) / 2, least - error, most + error)
 

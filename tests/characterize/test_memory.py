@@ -14,7 +14,7 @@ from characterize.blind import Truth, changed, known
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
-from shakedown.fit import calibrate
+from shakedown.fit import calibrate, draft
 from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.twin import UNKNOWN, Twin
@@ -226,3 +226,18 @@ def test_no_twin_is_asked_whose_memory_holds_less_than_it_writes_at_once() -> No
     twin.put("dram", "destage_bytes", 25_000_000, "measured: by characterize")
     calibrate._fitted(twin, stage, cast("Any", str))
     assert min(asked) == -(-25_000_000 // 4096) * 4096
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "told"),
+    [
+        (1_606_242, 2_121_728, 2_179_683, 2 << 20),
+        (4_086_675, 4_259_840, 4_430_740, 4 << 20),
+        (1_430_000, 1_500_000, 1_600_000, 3 << 19),
+        # Nothing rounder lies within: a whole number of blocks.
+        (990_000, 1_000_000, 1_001_000, 999_424),
+    ],
+)
+def test_what_is_written_at_once_is_the_roundest_size_that_agrees(low: int, value: int, high: int, told: int) -> None:
+    """With 2.04 MB for 2 MiB a stream of 1 MiB writes held one at a time, and was 27 % too slow."""
+    assert draft._roundest(Estimate(value, low, high)) == told

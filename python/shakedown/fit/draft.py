@@ -44,6 +44,7 @@ _BY_ANGLES: Final = (
     "append_turns",
     "append_tracks",
 )
+_MIB: Final = 1 << 20
 _USUAL_MARKS: Final = {"high_mark": 0.9, "low_mark": 0.8}
 # Of the tracks of a band, as one band at each place shows them.
 _ONE_APART: Final = 0.1
@@ -195,17 +196,30 @@ def _dram(twin: Twin, facts: Facts) -> None:
     twin.put("dram", "write_segments", count or USUAL_WRITES, shown if count else f"{UNKNOWN}; usual")
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
-        size = min(_blocks(destaged.value), max(_blocks(taken), track))
+        size = min(_roundest(destaged), max(_blocks(taken), track))
         twin.put("dram", "destage_bytes", size, span(destaged, 0))
     elif seen := facts.cache.destage_seen if facts.cache else None:
-        size = min(_blocks(seen.value), max(_blocks(taken), track))
+        size = min(_roundest(seen), max(_blocks(taken), track))
         twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; so many, or as many packets as one visit may have")
     else:
-        twin.put("dram", "destage_bytes", track, f"{UNKNOWN}; about one track")
+        size = min(max(round(track / _MIB), 1) * _MIB, max(_blocks(taken), track))
+        twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
     twin.put_measured("dram", "read_ahead_bytes", facts.read_ahead, 0)
     kept = f"measured: {facts.read_segments} {BY}" if facts.link.keeps_reads else f"{UNKNOWN}; nothing that is read"
     twin.put("dram", "read_segments", facts.read_segments, kept)
+
+
+def _roundest(found: Estimate) -> int:
+    """Of the sizes within an estimate the one with most factors of two, as firmware has them.
+
+    One a little smaller holds a whole request less, and a stream may lose turns that the drive does not.
+    """
+    shift = BLOCK_BYTES.bit_length()
+    size = _blocks(found.value)
+    while (rounder := round(found.value / (1 << shift)) << shift) and found.low <= rounder <= found.high:
+        size, shift = rounder, shift + 1
+    return size
 
 
 def _at_home(moved: Moved, elsewhere: str) -> str:

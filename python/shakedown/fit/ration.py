@@ -15,7 +15,7 @@ from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.forced import FREE_BANDS, Known
 from shakedown.fit.length import Filler
-from shakedown.fit.trace import BLOCK_BYTES, Ints, Trace, at_blocks
+from shakedown.fit.trace import BLOCK_BYTES, Ints, Trace, at_blocks, in_one_go
 
 # Fillers that the first pass makes room for, and by what each pass makes room for more.
 _FIRST_ROOM: Final = 3.0
@@ -76,6 +76,7 @@ class _Plan:
         return Trace.durable_writes(offsets, np.insert(np.full(len(fillers), filler.size), at, BLOCK_BYTES))
 
 
+@in_one_go
 def measure(filler: Filler, bands: Bands, known: Known, pass_bands: int, stall_ms: float) -> Ration | None:
     """The ration of a drive whose passes take about so long and clean about so many bands; None where none shows."""
     plan = _Plan.of(filler, bands, known, pass_bands)

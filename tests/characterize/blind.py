@@ -144,8 +144,7 @@ def small_wild(seed: int) -> Truth:
     """One of 8 to 14 GB, for real time, with everything about it drawn."""
     draw = random.Random(f"small {seed}")
     values = wild(seed).values | {"translation.cache.place": draw.choice(["outer", "outer", "inner"])}
-    for key in ("regions", "flash_read_us", "flash_write_us", "flash_rate_mb_s"):
-        values.pop(f"translation.cache.{key}", None)
+    _put_in_one_place(values)
     outer = draw.randrange(180, 420) * 4096
     values |= {
         "geometry.capacity_bytes": draw.randrange(8_000, 14_000) * 10**6 // 4096 * 4096,
@@ -175,26 +174,18 @@ def small_wild(seed: int) -> Truth:
 def pressed(seed: int) -> Truth:
     """A small one that is lazy and, above its high mark, cleans without waiting for silence, in either order."""
     draw = random.Random(f"pressed {seed}")
-    low = draw.uniform(0.25, 0.8)
-    values = small_wild(seed).values | {
-        "translation.cleaning.when": "lazy",
-        "translation.cleaning.driven": "pressure",
-        "translation.cleaning.order": draw.choice(["fifo", "most-dirty"]),
-        "translation.cleaning.high_mark": round(low + draw.uniform(0.05, 0.2), 2),
-        "translation.cleaning.low_mark": round(low, 2),
-    }
-    values.pop("translation.cleaning.idle_ms", None)
-    return Truth.of(_written(values))
+    low, order = draw.uniform(0.25, 0.8), draw.choice(["fifo", "most-dirty"])
+    high = low + draw.uniform(0.05, 0.2)
+    return Truth.of(_written(under_pressure(small_wild(seed).values, round(high, 2), round(low, 2), order=order)))
 
 
 def large_pressed(seed: int) -> Truth:
     """One of usual size, on its platters, that is lazy and cleans under pressure, in either order."""
     draw = random.Random(f"bigpressed {seed}")
-    values = dict(wild(seed).values)
+    values = wild(seed).values
     cache, cleaning = "translation.cache", "translation.cleaning"
     if values[f"{cache}.place"] in ("flash", "spread"):
-        for key in ("flash_read_us", "flash_write_us", "flash_rate_mb_s", "regions"):
-            values.pop(f"{cache}.{key}", None)
+        _put_in_one_place(values)
         values |= {
             f"{cache}.place": draw.choice(["outer", "inner"]),
             f"{cache}.packet_tracks": draw.choice([0.0, 0.07, 0.3]),
@@ -210,19 +201,28 @@ def large_pressed(seed: int) -> Truth:
         f"{cache}.entries": draw.randrange(15, 450) * 1000,
         f"{cache}.entry_counts": draw.choice(["write", "packet"]),
         f"{cache}.packet_writes": draw.choice([1, 3, 8]),
-        f"{cleaning}.bands_per_pass": draw.choice([1, 2, 3, 5]),
-        f"{cleaning}.when": "lazy",
-        f"{cleaning}.driven": "pressure",
-        f"{cleaning}.order": draw.choice(["fifo", "most-dirty"]),
-        f"{cleaning}.high_mark": round(high, 2),
-        f"{cleaning}.low_mark": round(low, 2),
     }
-    values.pop(f"{cleaning}.idle_ms", None)
+    bands, order = draw.choice([1, 2, 3, 5]), draw.choice(["fifo", "most-dirty"])
+    values = under_pressure(values, round(high, 2), round(low, 2), bands_per_pass=bands, order=order)
     if draw.random() < 0.6:
         values.pop("translation.mapping", None)
     if "translation.mapping" not in values:
         values.pop("translation.spare_bands", None)
     return Truth.of(_written(values))
+
+
+def under_pressure(values: dict[str, Any], high: float, low: float, **cleaning: Any) -> dict[str, Any]:
+    """The same drive, but lazy, and above its high mark it cleans without waiting for silence."""
+    marks = {"when": "lazy", "driven": "pressure", "high_mark": high, "low_mark": low}
+    values = values | {f"translation.cleaning.{key}": value for key, value in (marks | cleaning).items()}
+    values.pop("translation.cleaning.idle_ms", None)
+    return values
+
+
+def _put_in_one_place(values: dict[str, Any]) -> None:
+    """Drop what only caches in flash or in several places have."""
+    for key in ("regions", "flash_read_us", "flash_write_us", "flash_rate_mb_s"):
+        values.pop(f"translation.cache.{key}", None)
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
-from characterize.blind import Truth, changed, large_pressed, pressed, restless, small, small_wild, with_values
+from characterize.blind import (
+    Truth,
+    changed,
+    large_pressed,
+    pressed,
+    restless,
+    small,
+    small_wild,
+    under_pressure,
+    with_values,
+)
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import Outcome, characterize
 from shakedown.device.disk.facts import NO_CONSENT
@@ -61,11 +72,8 @@ def test_the_high_mark_of_a_lazy_drive_that_cleans_under_pressure_is_not_the_end
 
 def test_entries_show_where_such_a_drive_begins_to_clean_for_their_number(tmp_path: Path) -> None:
     """Of a log of 300 MB and 4000 entries the 60 % at its mark were taken for all of it: 180 MB."""
-    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.6, "low_mark": 0.3}
-    values = small().values | {f"translation.cleaning.{key}": value for key, value in marks.items()}
-    values |= {"translation.cache.bytes": 300_000_000 // 4096 * 4096, "translation.cache.entries": 4000}
-    values.pop("translation.cleaning.idle_ms")
-    truth = with_values(values)
+    cache = {"translation.cache.bytes": 300_000_000 // 4096 * 4096, "translation.cache.entries": 4000}
+    truth = with_values(under_pressure(small().values, 0.6, 0.3) | cache)
     outcome = _outcome(truth, tmp_path)
     assert not {"translation.cache.entries", "translation.cache.bytes"} & {*outcome.twin.unidentified()}
     for key in ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark"):
@@ -77,12 +85,9 @@ def test_entries_show_where_more_writes_than_a_band_has_blocks_begin_the_cleanin
     counts: str, entries: int, tmp_path: Path
 ) -> None:
     """Written over and over, the blocks of one band never were as many, and space was told to end first."""
-    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.6, "low_mark": 0.3}
-    values = small().values | {f"translation.cleaning.{key}": value for key, value in marks.items()}
     cache = {"bytes": 300_000_000 // 4096 * 4096, "entries": entries, "entry_counts": counts, "packet_writes": 4}
-    values |= {f"translation.cache.{key}": value for key, value in cache.items()}
-    values.pop("translation.cleaning.idle_ms")
-    truth = with_values(values)
+    values = under_pressure(small().values, 0.6, 0.3)
+    truth = with_values(values | {f"translation.cache.{key}": value for key, value in cache.items()})
     outcome = _outcome(truth, tmp_path)
     assert not {"translation.cache.entries", "translation.cache.entry_counts"} & {*outcome.twin.unidentified()}
     assert outcome.twin.value("translation.cache", "entry_counts") == counts
@@ -91,11 +96,9 @@ def test_entries_show_where_more_writes_than_a_band_has_blocks_begin_the_cleanin
 
 def _large(**cache: int | float | str) -> Truth:
     """One of 8 TB whose passes take three bands each, with such a cache."""
-    marks = {"driven": "pressure", "when": "lazy", "high_mark": 0.83, "low_mark": 0.57, "bands_per_pass": 3}
-    values = changed("wd40efax", geometry__capacity_bytes=8_001_563_222_016, translation__tracks_per_band=31).values
-    values |= {f"translation.cleaning.{key}": value for key, value in marks.items()}
+    drive = changed("wd40efax", geometry__capacity_bytes=8_001_563_222_016, translation__tracks_per_band=31)
+    values = under_pressure(drive.values, 0.83, 0.57, bands_per_pass=3)
     values |= {"translation.cache.bytes": 31_299_997_696} | {f"translation.cache.{key}": cache[key] for key in cache}
-    values.pop("translation.cleaning.idle_ms")
     return with_values(values)
 
 
@@ -205,7 +208,7 @@ def test_a_band_is_looked_for_on_the_drive_only() -> None:
 
     for share in (0.0, 1.0):
         asked.clear()
-        pressure.band_at(AllCome(), share, most_dirty_first=False)  # type: ignore[arg-type]
+        pressure.band_at(cast(pressure.Drained, AllCome()), share, most_dirty_first=False)
         assert len(asked) > 1
         assert min(int(each.min()) for each in asked) >= 0
         assert max(int(each.max()) for each in asked) < 1 << 40

@@ -36,11 +36,11 @@ _TRIES: Final = 4
 _SURELY: Final = 0.8
 _CALM_SHARE: Final = 0.9
 _FEWEST_CALM: Final = 8
-# As many whole packets before one of a single write that a quarter more groups fill the log if writes count.
 _FIRST_GATHERED: Final = 4000
 _MOST_GATHERED: Final = 16_000_000
 # What a write waits for while memory is full, of what it takes that memory has room for.
 _WAITS: Final = 5.0
+# As many whole packets before one of a single write that a quarter more groups fill the log if writes count.
 _WHOLE_PACKETS: Final = 4
 _MORE_PACKETS: Final = 1.25
 

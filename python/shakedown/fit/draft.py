@@ -189,20 +189,21 @@ def _dram(twin: Twin, facts: Facts) -> None:
     origin = at_once if bursts.bytes_taken else none
     if bursts.end_by_number:
         origin = f"{UNKNOWN}; {taken} taken at once, but their number may have ended it"
-    twin.put("dram", "write_bytes", max(_blocks(taken), track), origin)
+    held = max(_blocks(taken), track)
+    twin.put("dram", "write_bytes", held, origin)
     count = bursts.writes
     # Some of them may be on their way to the platters by then; how many a visit to a log takes shows in a twin.
     shown = f"measured: {(count or 0) // 2}..{count} {BY}, taken at once; part of them may have left memory by then"
     twin.put("dram", "write_segments", count or USUAL_WRITES, shown if count else f"{UNKNOWN}; usual")
     destaged = facts.cache.destage_bytes if facts.cache else None
     if destaged:
-        size = min(_roundest(destaged), max(_blocks(taken), track))
+        size = min(_roundest(destaged), held)
         twin.put("dram", "destage_bytes", size, span(destaged, 0))
     elif seen := facts.cache.destage_seen if facts.cache else None:
-        size = min(_roundest(seen), max(_blocks(taken), track))
+        size = min(_roundest(seen), held)
         twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; so many, or as many packets as one visit may have")
     else:
-        size = min(max(round(track / _MIB), 1) * _MIB, max(_blocks(taken), track))
+        size = min(max(round(track / _MIB), 1) * _MIB, held)
         twin.put("dram", "destage_bytes", size, f"{UNKNOWN}; about one track")
     twin.put("dram", "destage_idle_ms", 20, f"{UNKNOWN}; a few turns")
     twin.put_measured("dram", "read_ahead_bytes", facts.read_ahead, 0)
@@ -493,31 +494,29 @@ def mapping_is_known(twin: Twin) -> bool:
 
 def _pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
-    section, found = "translation.cleaning", pass_of(facts)
-    if facts.cache and facts.cache.pass_bands:
-        shown = f"measured: what goes home beside what has to {BY}"
-        twin.put(section, "bands_per_pass", facts.cache.pass_bands, shown)
+    section, cache, found = "translation.cleaning", facts.cache, pass_of(facts)
+    if cache and cache.pass_bands:
+        twin.put(section, "bands_per_pass", cache.pass_bands, f"measured: what goes home beside what has to {BY}")
         return
-    if found is None:
+    if cache is None or found is None:
         twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))
         return
     if math.isinf(found.bands.high):
         _at_least(twin, section, "bands_per_pass", found.bands, "one pass cleaned all that was to be")
         return
     twin.put_measured(section, "bands_per_pass", found.bands, 0)
-    ration = facts.cache.ration if facts.cache else None
-    if ration or found.ration:
-        visits = ration.visits if ration else found.ration
+    if cache.ration or found.ration:
+        visits = cache.ration.visits if cache.ration else found.ration
         twin.put(section, "ration_appends", visits, f"measured: writes between forced passes {BY}")
-        _until(twin, facts.cache)
-    elif facts.cache:
-        _turns(twin, facts.cache, found.bands)
+        _until(twin, cache)
+    else:
+        _turns(twin, cache, found.bands)
 
 
-def _until(twin: Twin, cache: Cache | None) -> None:
+def _until(twin: Twin, cache: Cache) -> None:
     """How full the log is when writes are no longer rationed."""
     section, key = "translation.cleaning", "ration_until"
-    if cache is None or cache.ration is None or cache.length is None:
+    if cache.ration is None or cache.length is None:
         twin.put(section, key, 0.99, f"{UNKNOWN}; soon, and the rate on a full cache depends on it")
         return
     room, log_bytes = cache.ration.room, cache.length.bytes_found.value

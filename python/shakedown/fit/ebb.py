@@ -51,8 +51,7 @@ def _lost_ms(
     size: float, append_turns: float, cost: Append, writes: int, layout: Layout, turn_ms: float, write_ms: float
 ) -> float:
     """What the writes lose to which there is room for fewer packets of ``size`` than a visit takes."""
-    space = layout.gathered_bytes(writes, 1) * writes - layout.visit_tracks.value * layout.track_bytes
-    visit_space = layout.visit_tracks.value * layout.track_bytes
+    space = layout.gathered_bytes(writes, 1) * writes - layout.visit_bytes
     packet_ms = (cost.packet_turns.value + max(space, BLOCK_BYTES) / layout.track_bytes) * turn_ms
 
     def visit_ms(packets: int) -> float:
@@ -62,5 +61,5 @@ def _lost_ms(
     room, lost = _VISIT_PACKETS * size, 0.0
     while (packets := min(int(room // size), _VISIT_PACKETS)) > 0:
         lost += visit_ms(packets) - packets * writes * each_ms
-        room -= packets * space + visit_space
+        room -= packets * space + layout.visit_bytes
     return lost

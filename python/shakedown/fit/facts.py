@@ -61,7 +61,7 @@ from shakedown.fit.fillers import (
 )
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
-from shakedown.fit.trace import BLOCK_BYTES, Bench, whole_blocks
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Tell, whole_blocks
 from shakedown.fit.whereabouts import Moved, Sight, left_at_once, most_moved
 
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
@@ -78,7 +78,6 @@ _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
 _RUN_BANDS: Final = 4
 
-Tell = Callable[[str], None]
 HearLog = Callable[[float], None]
 
 
@@ -445,10 +444,11 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     filler, known = forced_passes(bench, facts, cache)
     pieces = forced.pass_pieces(cache.bands[0.5], known.track_bytes)
     cache.forced = forced.whole_passes(cache.bands[0.5], filler, known, pieces)
-    if not facts.cuts_visits:
-        _find_ration(facts, cache, filler, known, tell)
     # Where a filler is several visits, each waits for room by itself, and what a pass collects shows in no one of them.
-    if cache.place != "flash" and not facts.cuts_visits:
+    if facts.cuts_visits:
+        return
+    _find_ration(facts, cache, filler, known, tell)
+    if cache.place != "flash":
         cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from shakedown.fit.append import Journal
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.length import Filler, typical, without_journal
+from shakedown.fit.length import Filler, marked_trace, typical, without_journal
 from shakedown.fit.place import aligned
 from shakedown.fit.trace import BLOCK_BYTES, WRITE, Bench, Floats, Ints, Log, Trace, at_blocks
 
@@ -272,8 +272,7 @@ def _trace(offsets: Ints, filler: Ints, size: int, behind: Ints) -> Trace:
     offsets, behind = np.vstack([marked, offsets]), np.vstack([np.zeros_like(marked), behind])
     pieces = offsets.ravel() >= 0
     at = np.concatenate([[0], np.cumsum(behind.ravel())[:-1]])[pieces]
-    places = np.insert(filler, at, offsets.ravel()[pieces])
-    return Trace.durable_writes(places, np.insert(np.full(len(filler), size), at, BLOCK_BYTES))
+    return marked_trace(offsets.ravel()[pieces], filler, size, at)
 
 
 def _awake(trace: Trace, bench: Bench, writes: int) -> Trace:

@@ -88,7 +88,7 @@ class Layout:
     def gathered_bytes(self, writes: int, visit_writes: int) -> float:
         """What each of many small writes takes that go into packets of so many, and so many of them a visit."""
         packed = max(BLOCK_BYTES * writes, self.packet_tracks.value * self.track_bytes) / writes
-        return packed + self.visit_tracks.value * self.track_bytes / visit_writes
+        return packed + self.visit_bytes / visit_writes
 
     def group_bytes(self, writes: int, packet_writes: int) -> float:
         """What so many small writes take that go to the log in one visit."""
@@ -99,7 +99,7 @@ class Layout:
 
     def _visit_bytes(self, size: int) -> float:
         packed = packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)
-        return self.visit_tracks.value * self.track_bytes + packed
+        return self.visit_bytes + packed
 
     @staticmethod
     def without_gaps(track_bytes: float) -> Layout:

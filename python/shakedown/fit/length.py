@@ -311,9 +311,7 @@ def _usual(log: Log, cycle: Floats, beginning: int) -> Floats:
     return usual
 
 
-def marked_trace(marks: Ints, filler: Ints, size: int) -> Trace:
-    """A mark, a filler, a mark ..., then fillers only."""
-    offsets = np.concatenate([np.stack([marks, filler[: len(marks)]], axis=1).ravel(), filler[len(marks) :]])
-    lengths = np.full(len(offsets), size)
-    lengths[: 2 * len(marks) : 2] = BLOCK_BYTES
-    return Trace.durable_writes(offsets, lengths)
+def marked_trace(marks: Ints, filler: Ints, size: int, before: Ints | None = None) -> Trace:
+    """Fillers, each durable, and each mark before the filler of that number; of none: before one filler each."""
+    at = np.arange(len(marks)) if before is None else before
+    return Trace.durable_writes(np.insert(filler, at, marks), np.insert(np.full(len(filler), size), at, BLOCK_BYTES))

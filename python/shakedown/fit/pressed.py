@@ -11,13 +11,12 @@ from shakedown.fit.bands import SHARES
 from shakedown.fit.cache import Cache, packet_writes
 from shakedown.fit.dram import Bursts
 from shakedown.fit.fillers import SETTLE_NS, filler_in_band, filler_of
-from shakedown.fit.trace import Bench
+from shakedown.fit.trace import Bench, Tell
 from shakedown.fit.whereabouts import Sight
 
 _ROOM_SHARE: Final = 0.9
 _FEWEST_TRACKS: Final = 1.5
 
-Tell = Callable[[str], None]
 TrackBytes = Callable[[float], float]
 
 

@@ -404,11 +404,9 @@ def whole_length(
     marks = aligned(_BANDS_AT * bench.capacity_bytes) + at_blocks(np.arange(count) * step)
     groups = count // _GROUP
     fillers = filler.offsets(2 * groups + filler.writes(_LONGEST * full.high.high))
-    offsets = np.insert(fillers, np.repeat(np.arange(groups), _GROUP), marks)
-    lengths = np.full(len(offsets), filler.size)
-    lengths[np.isin(offsets, marks)] = BLOCK_BYTES
     empty(filler, full.high)
-    log = bench.play("whole-length", Trace.durable_writes(offsets, lengths))
+    trace = marked_trace(marks, fillers, filler.size, np.repeat(np.arange(groups), _GROUP))
+    log = bench.play("whole-length", trace)
     return _end_of_log(log, filler, band.size_bytes.value / track_bytes * turn_ms, full.high.low, count, pass_bands)
 
 
@@ -434,7 +432,7 @@ def _end_of_log(
     before = float(late[first:begin].sum()) / float(late[first:end].sum()) * count / pass_bands
     pass_ms = typical(late[begin:end])
     waited = [int(np.sum(excess[begin:end] > share * pass_ms)) for share in _WAITED]
-    record = filler.layout.visit_tracks.value * filler.layout.track_bytes
+    record = filler.layout.visit_bytes
     group = _GROUP * spaces.min() + spaces.max()
     # The last write that has to wait is one for which the last groups go, or those before them: as many as a pass has.
     gone = float(at[end - 1] - count / _GROUP * group)

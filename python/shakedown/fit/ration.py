@@ -14,7 +14,7 @@ import numpy as np
 from shakedown.fit.bands import Bands
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.forced import FREE_BANDS, Known
-from shakedown.fit.length import Filler
+from shakedown.fit.length import Filler, marked_trace
 from shakedown.fit.trace import BLOCK_BYTES, Ints, Trace, at_blocks, in_one_go
 
 # Fillers that the first pass makes room for, and by what each pass makes room for more.
@@ -52,7 +52,6 @@ class _Plan:
 
     marks: Ints
     behind: Ints
-    pass_bands: int
 
     @staticmethod
     def of(filler: Filler, bands: Bands, known: Known, pass_bands: int) -> _Plan:
@@ -66,14 +65,12 @@ class _Plan:
         taken = np.cumsum(filler.layout.space_bytes(BLOCK_BYTES) + fillers * filler.layout.space_bytes(filler.size))
         count = int(np.searchsorted(taken, _ROOM_SHARE * known.length.low))
         places = bands.border + (FREE_BANDS + np.arange(count) + _INSIDE) * size
-        return _Plan(at_blocks(places), fillers[:count], pass_bands)
+        return _Plan(at_blocks(places), fillers[:count])
 
     def trace(self, filler: Filler) -> Trace:
         """All of it, each durable."""
         at = np.cumsum(self.behind) - self.behind
-        fillers = filler.offsets(int(self.behind.sum()))
-        offsets = np.insert(fillers, at, self.marks)
-        return Trace.durable_writes(offsets, np.insert(np.full(len(fillers), filler.size), at, BLOCK_BYTES))
+        return marked_trace(self.marks, filler.offsets(int(self.behind.sum())), filler.size, at)
 
 
 @in_one_go

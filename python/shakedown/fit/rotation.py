@@ -18,7 +18,6 @@ _ROUNDS: Final = 4
 _BLURRED: Final = 1e-4
 _CLOCK: Final = 2e-5
 _MOSTLY: Final = 0.8
-_AT_ONCE: Final = 1 << 16
 _LOWEST_HZ, _HIGHEST_HZ = 25.0, 300.0
 # Of a drive on the busiest host it is 0.95, of anything else hardly more than a tenth.
 _TURNS: Final = 0.5
@@ -107,10 +106,12 @@ def _sharpen(spans_s: Floats, hertz: float) -> float:
 
 
 def _strongest(spans_s: Floats, tried_hz: Floats) -> float:
-    """The frequency at which the spans are whole turns best; some at a time, so that memory holds their waves."""
-    parts = np.array_split(tried_hz, -(-len(tried_hz) * len(spans_s) // _AT_ONCE))
-    waves = (np.exp(2j * np.pi * spans_s * part[:, None]) for part in parts)
-    return float(tried_hz[np.argmax(np.concatenate([np.abs(each.mean(axis=1)) for each in waves]))])
+    """The frequency, of some at even steps, at which the spans are whole turns best."""
+    # Each is one of few large steps and one of few small ones further: so few waves have to be made.
+    side = int(np.ceil(len(tried_hz) ** 0.5))
+    small_hz = np.arange(side) * (tried_hz[1] - tried_hz[0])
+    large, small = (np.exp(2j * np.pi * spans_s * hertz[:, None]) for hertz in (tried_hz[::side], small_hz))
+    return float(tried_hz[np.argmax(np.abs(large @ small.T).ravel()[: len(tried_hz)])])
 
 
 def _coherence(spans_s: Floats, hertz: float) -> float:

@@ -18,6 +18,8 @@ BLOCK_BYTES: Final = 4096
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Tell = Callable[[str], None]
+"""Hears what is measured next."""
 Bools = NDArray[np.bool_]
 
 Found = TypeVar("Found")

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from characterize.blind import changed
+from characterize.blind import Truth, changed, wild
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
@@ -17,7 +17,8 @@ from shakedown.fit import length, marks
 from shakedown.fit.cache import Cache, mark
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
-from shakedown.fit.trace import BLOCK_BYTES, Log
+from shakedown.fit.marks import Marks
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Log
 from shakedown.fit.whereabouts import Sight, Watch
 
 
@@ -118,6 +119,16 @@ def test_a_journal_is_no_pass_over_marks(every: int) -> None:
     assert found.spacing == pytest.approx(52, abs=0.5)
 
 
+def _marks(truth: Truth, folder: Path) -> Marks:
+    path = folder / "drive.toml"
+    path.write_text(truth.toml)
+    order = Order(f"model:{path}", "mine", seed=1, with_parking=False)
+    found = characterize(order, folder / "run", NO_CONSENT, lambda _: None).facts.cache
+    assert found
+    assert found.marks
+    return found.marks
+
+
 def test_marks_of_long_bands_have_a_band_each(tmp_path: Path) -> None:
     """Three marks in a band of 300 MB came home together: a low mark of 0.09 for 0.22."""
     lazy = {"when": "lazy", "high_mark": 0.66, "low_mark": 0.22}
@@ -125,11 +136,25 @@ def test_marks_of_long_bands_have_a_band_each(tmp_path: Path) -> None:
     truth = changed(
         "wd40efax", translation__tracks_per_band=211, translation__cache__bytes=5 * 10**9 // 4096 * 4096, **new
     )
-    path = tmp_path / "drive.toml"
-    path.write_text(truth.toml)
-    order = Order(f"model:{path}", "mine", seed=1, with_parking=False)
-    found = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).facts.cache
-    assert found
-    assert found.marks
-    assert found.marks.low.value == pytest.approx(0.22, abs=0.02)
-    assert found.marks.low.low <= 0.22 <= found.marks.low.high
+    found = _marks(truth, tmp_path)
+    assert found.low.value == pytest.approx(0.22, abs=0.02)
+    assert found.low.low <= 0.22 <= found.low.high
+
+
+def test_fillers_that_a_border_cuts_fill_more(tmp_path: Path) -> None:
+    """One of 24 took three packets for two: 0.714 to 0.763 was told for a mark of 0.77, and 0.665 to 0.690 for 0.69."""
+    truth = wild(7918)
+    found = _marks(truth, tmp_path)
+    for key, one in (("high_mark", found.high), ("low_mark", found.low)):
+        assert one.low <= truth.values[f"translation.cleaning.{key}"] <= one.high
+
+
+def test_how_much_more_they_fill_goes_by_how_many_borders_there_may_be() -> None:
+    # Packets of a MB and their gaps, so that a filler of a MB that is cut takes twice as much.
+    sure = Estimate.around(1.0, 0.0)
+    bench = cast(Bench, SimpleNamespace(capacity_bytes=1 << 43))
+    filler = length.Filler(bench, Layout(Estimate.around(0.0, 0.0), sure, 1 << 20, float(1 << 20)))
+    whole = 24 * (filler.size + (64 << 10))
+    assert filler.cut(2 * whole) == pytest.approx((1 + 0.5 / 24, 1 + 1 / 24))
+    assert filler.cut(whole / 1.5) == pytest.approx((1 + 1.5 / 24, 1 + 2 / 24))
+    assert filler.cut(0.0) == pytest.approx((1 + 1 / 24, 1 + 1 / 24))

@@ -296,7 +296,10 @@ def _packed(twin: Twin, cache: Cache, make: Make) -> Twin:
         "rate of small writes in sequence",
         between=True,
     )
-    return _fitted(twin, stage, make)
+    packed = _fitted(twin, stage, make)
+    if packed.is_unknown(stage.section, "packet_tracks"):
+        packed.doubt(stage.section, stage.key, f"fitted to the {stage.what} beside packet_tracks that are not")
+    return packed
 
 
 def _as_fast(twin: Twin, many: appends.Many, make: Make) -> Twin:

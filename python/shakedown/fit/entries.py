@@ -160,7 +160,7 @@ def put_entries_gathered(twin: Twin, cache: Cache, held: int) -> None:
     spans = ((held, high.high), (held / 2, high.value), (0, high.low))
     low, value, most = ((count - less) / share for less, share in spans)
     shown = f"{low:.0f}..{most:.0f}, where cleaning begins at {count} writes as fast as they are taken"
-    if packet_writes(cache) == 1:
+    if packet_writes(cache) == 1 and packets_are_told(cache):
         twin.put(section, "entries", round(value), f"measured: {shown} {BY}")
         twin.put(section, "entry_counts", "write", f"{UNKNOWN}; each small write is a packet")
         return

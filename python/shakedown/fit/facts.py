@@ -211,7 +211,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
             facts.settling = settle.measure(bench, surface, beside_ms, turn.value, found.outer.track_bytes.value)
     if with_parking:
         tell("parking of the heads")
-        slow_ms = overhead_ms + turn.value + max(one.value for one in facts.seeks.values()) * 1.2 + 20
+        slow_ms = _longest_ms(facts) + 20
         rest = facts.cache.rest_ms if facts.cache else None
         cleans_after_ms = None if facts.cache is None else rest.high if rest else _UNKNOWN_REST_MS
         facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
@@ -251,7 +251,8 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
         hear_log(cache.length.bytes_found.value)
     if cache.lazy and cache.length:
         tell("does cleaning wait for silence")
-        cache.by_pressure = pressure.waits_for_no_silence(filler_of(bench, cache), sight, cache.length.bytes_found)
+        filler, met = filler_of(bench, cache), cache.length.bytes_found
+        cache.by_pressure = pressure.waits_for_no_silence(filler, sight, met, _longest_ms(facts))
         if cache.by_pressure:
             pressed.find(bench, cache, sight, facts.track_bytes, facts.bursts, tell)
             return cache
@@ -264,6 +265,11 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     _find_forced(bench, facts, cache, tell)
     _find_order(bench, facts, cache, sight, tell)
     return cache
+
+
+def _longest_ms(facts: Facts) -> float:
+    """What a read takes at most that waits for nothing but the heads and the platters."""
+    return facts.overhead_ms + facts.turn_ms.value + max(one.value for one in facts.seeks.values()) * 1.2
 
 
 def _slow_ms(facts: Facts) -> float:
@@ -393,6 +399,19 @@ def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tel
     cache.marks = marks.measure(filler, sight, size, cache.rest_ms.high)
     _find_bands(bench, facts, cache, sight, tell, press)
     cache.marks = marks.with_own_bands(cache.marks, filler, sight, size, cache.rest_ms.high, cache.longest_band_bytes)
+    _count_cut(cache, filler)
+
+
+def _count_cut(cache: Cache, filler: length.Filler) -> None:
+    """What filled a log of which bands were not known yet may have crossed their borders, here more and there less."""
+    assert cache.length
+    about, most = filler.cut(cache.band_bytes(cache.marks_at) if cache.bands else 0.0)
+    met = cache.length.bytes_found
+    cache.length = replace(cache.length, bytes_found=Estimate(met.value * about, met.low, met.high * most))
+    if cache.marks:
+        found = (cache.marks.high, cache.marks.low)
+        high, low = (Estimate(one.value, one.low / most, one.high * most) for one in found)
+        cache.marks = replace(cache.marks, high=high, low=low)
 
 
 def _packet_bytes(facts: Facts, cache: Cache) -> Estimate | None:
@@ -447,20 +466,26 @@ def _find_forced(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     # Where a filler is several visits, each waits for room by itself, and what a pass collects shows in no one of them.
     if facts.cuts_visits:
         return
-    _find_ration(facts, cache, filler, known, tell)
+    _find_ration(cache, filler, known, tell)
     if cache.place != "flash":
         cache.collect_turns = forced.collect_turns(cache.bands[0.5], filler, known)
 
 
-def _find_ration(facts: Facts, cache: Cache, filler: length.Filler, known: forced.Known, tell: Tell) -> None:
+def _find_ration(cache: Cache, filler: length.Filler, known: forced.Known, tell: Tell) -> None:
     """Where passes came sooner than the room that they make is used: after how many writes, and until when."""
     met = cache.length
     assert met
-    passed = cleaning.pass_over(met, cache.marks_at, facts.capacity_bytes, cache.band_bytes)
+    passed = _passed(filler.bench, cache)
     if passed.ration or met.uneven:
         tell("rationed writes")
         pass_bands = max(round(passed.bands.value), 1)
         cache.ration = ration.measure(filler, cache.bands[0.5], known, pass_bands, met.stall_ms)
+
+
+def _passed(bench: Bench, cache: Cache) -> cleaning.Pass:
+    """What a forced pass does, where the length of the log and bands are known."""
+    assert cache.length
+    return cleaning.pass_over(cache.length, cache.marks_at, bench.capacity_bytes, cache.band_bytes)
 
 
 def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Filler, forced.Known]:
@@ -484,7 +509,9 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         first, region = whole_blocks(cache.bands[0.5].border + forced.FREE_BANDS * size), int(size)
     settle_ns = settling_ns(cache, SETTLE_BANDS)
     bench.idle(settling_ns(cache, _MARKED_BANDS))
-    cache.fill_order = fill.Order(first, region, settle_ns, cache.pass_ms, rewritten=cache.streams is not None)
+    pass_bands = max(_passed(bench, cache).bands.value, 1.0) if cache.length and cache.bands else 1.0
+    rewritten = cache.streams is not None
+    cache.fill_order = fill.Order(first, region, settle_ns, cache.pass_ms, rewritten, pass_bands)
     kinds = ("single", "small") if single_is_quick(cache) else ("small", "single")
     for kind in kinds:
         tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")

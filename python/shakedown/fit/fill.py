@@ -69,6 +69,8 @@ class Order:
     """What a forced pass takes that has next to nothing to clean; 0: not known."""
     rewritten: bool
     """Whether rewriting passes by the cache, and so empties it."""
+    pass_bands: float = 1.0
+    """How many bands such a pass cleans."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def _filled(
         limits = limits or Limits.of(cycle, known, gathered=not flush_every, least_ms=least_ms)
         done += chunk
         so_far = np.concatenate(cycles)
-        stalls = stalls_in(so_far, limits)
+        dirty_share = np.minimum(plan.dirty(group, len(so_far)) / order.pass_bands, 1.0)
+        stalls = stalls_in(so_far, limits, dirty_share)
         if not len(stalls):
             limits = limits.later(Limits.of(so_far, known, gathered=not flush_every, least_ms=least_ms))
     _tidy(bench, name, order, plan.end(done))
@@ -149,7 +152,7 @@ def _filled(
     if not len(stalls):
         return Fill(None, written=done, pace=pace, ms=taken_ms)
     ebb = None if flush_every else ebb_ms(before)
-    longer = stalls[all_cycles[stalls] > limits.stall_ms] if limits else stalls
+    longer = stalls[all_cycles[stalls] > limits.longest_ms(dirty_share)[stalls]] if limits else stalls
     surely = int(longer[0] if len(longer) else stalls[0]) * group
     return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls), surely, taken_ms)
 
@@ -191,7 +194,7 @@ class Limits:
     gathered: bool = True
     """Whether memory gathers writes for visits; else each is a visit of its own."""
     least_ms: float = 0.0
-    """What is shorter cleans no band, whatever it is."""
+    """What is shorter is no pass that cleans as many bands as one may, whatever it is."""
 
     @staticmethod
     def of(cycle_ms: Floats, known: Journal, *, gathered: bool = False, least_ms: float = 0.0) -> Limits:
@@ -224,16 +227,20 @@ class Limits:
 
     @property
     def stall_ms(self) -> float:
-        """What is longer is one."""
+        """What is longer is one, unless it is shorter than any pass."""
         factor = _STEADY_FACTOR if self.steady else _CALM_FACTOR
-        return max(factor * self.usual_ms, _LEAST_STALL_MS, self.least_ms)
+        return max(factor * self.usual_ms, _LEAST_STALL_MS)
+
+    def longest_ms(self, dirty_share: Floats | float) -> Floats:
+        """What is longer is one, where such a share of the bands of a pass has something to be cleaned."""
+        return np.asarray(np.maximum(self.stall_ms, self.least_ms * dirty_share))
 
     def later(self, longer: Limits) -> Limits:
         """Those of a ``longer`` fill that is without a stall by these, if they have seen visits and these none.
 
         A large memory waits for its first ones behind what these are made of. What may be a stall is no visit.
         """
-        sees_first = _FAR_LONGER * self.usual_ms < longer.usual_ms <= self.stall_ms
+        sees_first = _FAR_LONGER * self.usual_ms < longer.usual_ms <= max(self.stall_ms, self.least_ms)
         return longer if sees_first else self
 
 
@@ -247,13 +254,13 @@ def _are_visits(cycle_ms: Floats, is_calm: NDArray[np.bool_]) -> bool:
     return int(np.sum(like)) >= _IN_A_ROW and float(np.sum(cycle_ms[like])) > float(np.sum(cycle_ms[waits & is_calm]))
 
 
-def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
+def stalls_in(cycle_ms: Floats, limits: Limits, dirty_share: Floats | float = 1.0) -> Ints:
     """The stalls, once some came that are alike: a full drive cleans as many bands for every so many writes.
 
     A single one that is late may be the host, or the journal. So long a one is neither: a drive that cleans many bands
     at a time then has room for long.
     """
-    late = cycle_ms > limits.stall_ms
+    late = cycle_ms > limits.longest_ms(dirty_share)
     if limits.journal_ms:
         off_ms = np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2)
         # Where visits are all alike it takes at most one of them longer.
@@ -374,6 +381,10 @@ class _Regions:
     @property
     def writes(self) -> int:
         return int(self.counts.sum())
+
+    def dirty(self, group: int, count: int) -> Ints:
+        """How many regions have something when each of so many groups comes."""
+        return np.asarray(np.searchsorted(np.cumsum(self.counts), np.arange(count) * group, side="right") + 1)
 
     def places(self, begin: int, count: int) -> Ints:
         """The next places, from the beginning of the first region on."""

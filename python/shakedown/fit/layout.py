@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -38,6 +38,7 @@ _FEWEST_SHOWN: Final = 6
 _LEAST_IN_COMMANDS: Final = 1 << 16
 # Of 61 drives the packets of 60 explain all to 0.02, and of one to 0.05; of those that none explains all are 0.2 off.
 _EXPLAINED_TRACKS: Final = 0.1
+_USUAL_PACKET_BYTES: Final = 1 << 19
 # Commands larger than any write that was seen.
 WHOLE: Final = 1 << 40
 # What holds more than any write that was seen, or any whole number of blocks.
@@ -59,11 +60,21 @@ class Layout:
     """All sizes of a packet that explain the spaces about as well, if it leaves gaps."""
     command_bytes: int = WHOLE
     """Into commands of so many bytes a write is cut before, each of which is a visit."""
+    seen_bytes: int = SIZES[-1]
+    """The largest write whose space was seen; 0: the smallest was not."""
 
     @property
     def explains(self) -> bool:
-        """Whether packets of the kinds that are tried take such spaces: none whose gaps are far larger than they."""
-        return self.misfit_tracks < _EXPLAINED_TRACKS
+        """Whether packets of the kinds that are tried take such spaces: none whose gaps are far larger than they.
+
+        Of what fits into one packet anything does.
+        """
+        return self.misfit_tracks < _EXPLAINED_TRACKS and self.seen_bytes >= _USUAL_PACKET_BYTES
+
+    @property
+    def least_bytes(self) -> float:
+        """What a packet takes at least."""
+        return self.packet_tracks.value * self.track_bytes
 
     @property
     def visit_bytes(self) -> float:
@@ -87,18 +98,17 @@ class Layout:
 
     def gathered_bytes(self, writes: int, visit_writes: int) -> float:
         """What each of many small writes takes that go into packets of so many, and so many of them a visit."""
-        packed = max(BLOCK_BYTES * writes, self.packet_tracks.value * self.track_bytes) / writes
+        packed = max(BLOCK_BYTES * writes, self.least_bytes) / writes
         return packed + self.visit_bytes / visit_writes
 
     def group_bytes(self, writes: int, packet_writes: int) -> float:
         """What so many small writes take that go to the log in one visit."""
-        least = self.packet_tracks.value * self.track_bytes
         whole, rest = divmod(writes, packet_writes)
-        last = max(rest * BLOCK_BYTES, least) if rest else 0.0
-        return self.visit_bytes + whole * max(packet_writes * BLOCK_BYTES, least) + last
+        last = max(rest * BLOCK_BYTES, self.least_bytes) if rest else 0.0
+        return self.visit_bytes + whole * max(packet_writes * BLOCK_BYTES, self.least_bytes) + last
 
     def _visit_bytes(self, size: int) -> float:
-        packed = packed_bytes(size, self.packet_bytes, self.packet_tracks.value * self.track_bytes)
+        packed = packed_bytes(size, self.packet_bytes, self.least_bytes)
         return self.visit_bytes + packed
 
     @staticmethod
@@ -187,6 +197,7 @@ def estimate(
     """
     shown = np.sum(~np.isnan(angles), axis=1) >= _FEWEST_SHOWN
     # Without the smallest nothing is told; a log may have no room for the largest.
+    seen_bytes = int(np.array(SIZES)[shown][-1]) if shown[0] else 0
     shown[0] = True
     sizes, angles = np.array(SIZES)[shown], angles[shown]
     steps = np.diff(angles, axis=1)
@@ -207,7 +218,8 @@ def estimate(
     fits = [min(one, key=lambda fit: fit.misfit_tracks) for one in cut]
     known = skews or (track_bytes / turn_bytes - 1,)
     likely = [_likely(fit, sizes, steps, known, blur) for fit in fits]
-    return fits[int(np.argmax(likely))] if max(likely) > likely[0] + _TELLING else fits[0]
+    best = fits[int(np.argmax(likely))] if max(likely) > likely[0] + _TELLING else fits[0]
+    return replace(best, seen_bytes=seen_bytes)
 
 
 def _likely(layout: Layout, sizes: Ints, steps: Floats, skews: tuple[float, ...], blur: float) -> float:

@@ -27,6 +27,7 @@ MARKS_PER_BAND: Final = 4
 _MOST_FILLER_BYTES: Final = 1 << 20
 _LEAST_FILLER_BYTES: Final = 1 << 16
 _SLOTS: Final = 24
+_SLOT_GAP_BYTES: Final = 16 * BLOCK_BYTES
 _LEAST_SLOTS: Final = 5
 _APART_BYTES: Final = 4 << 20
 _FILLER_AT: Final = 0.7
@@ -100,7 +101,7 @@ class Filler:
 
     def offsets(self, count: int, begin: int = 0) -> Ints:
         """Places of so many writes from number ``begin`` on, none in sequence."""
-        each = self.size + 16 * BLOCK_BYTES
+        each = self.size + _SLOT_GAP_BYTES
         first, slots = aligned(_FILLER_AT * self.bench.capacity_bytes), _SLOTS
         if self.room:
             first = self.room.first
@@ -109,11 +110,20 @@ class Filler:
 
     def near(self, offset: int) -> Filler:
         """One whose places lie before an offset, or well behind one near the edge: a spread cache has its log there."""
-        each = (self.size + 16 * BLOCK_BYTES) * _SLOTS
+        each = (self.size + _SLOT_GAP_BYTES) * _SLOTS
         first = offset - each - _APART_BYTES
         if first < 0:
             first = offset + self.bench.capacity_bytes // 64
         return replace(self, room=Room(aligned(first), each, offset))
+
+    def cut(self, band_bytes: float) -> tuple[float, float]:
+        """How many times as much they fill as is counted, about and at most, if borders of bands cut some in two.
+
+        Each of those takes a packet more. Where bands are not known (0 bytes) one may be cut.
+        """
+        borders = _SLOTS * (self.size + _SLOT_GAP_BYTES) / band_bytes if band_bytes else 1.0
+        more = self.layout.least_bytes / self.layout.space_bytes(self.size) / _SLOTS
+        return 1 + borders * more, 1 + float(np.ceil(borders)) * more
 
     def writes(self, log_bytes: float) -> int:
         """How many of them take so much of the log."""

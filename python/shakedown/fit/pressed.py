@@ -8,7 +8,7 @@ from typing import Final
 
 from shakedown.fit import begins, length, marks, pressure, streams
 from shakedown.fit.bands import SHARES
-from shakedown.fit.cache import Cache, packet_writes
+from shakedown.fit.cache import Cache, gathered_bytes, packet_writes
 from shakedown.fit.dram import Bursts
 from shakedown.fit.fillers import SETTLE_NS, filler_in_band, filler_of
 from shakedown.fit.trace import Bench, Tell
@@ -16,6 +16,7 @@ from shakedown.fit.whereabouts import Sight
 
 _ROOM_SHARE: Final = 0.9
 _FEWEST_TRACKS: Final = 1.5
+_FAR_MORE: Final = 1.5
 
 TrackBytes = Callable[[float], float]
 
@@ -50,7 +51,9 @@ def find(bench: Bench, cache: Cache, sight: Sight, track_bytes: TrackBytes, burs
     cache.marks = marks.Marks(full.high.over(whole), full.low.over(whole), full.step_bytes / whole.value)
     tell("fill with small writes, each durable")
     cache.begins = found = begins.begins(filler, band, full.high, sight.turn_ms, packet_writes(cache), bursts)
-    if found.count is None and found.least and bursts.write_back:
+    # Where durable ones take hardly more of the log, what makes it full is space, or is met with either.
+    room = full.high.low / gathered_bytes(cache)
+    if found.count is None and found.least and bursts.write_back and room > _FAR_MORE * found.least:
         tell("fill with small writes, as fast as they are taken")
         cache.begins = replace(found, gathered=begins.gathered(filler, band, full.high, sight.turn_ms))
 

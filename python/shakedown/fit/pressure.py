@@ -47,6 +47,8 @@ _READS: Final = 1000
 _READS_AT: Final = 0.8
 _READS_SHARE: Final = 1 / 16
 _CAME: Final = 3
+# Of the reads of a look 0.6 to 0.8 are that late where cleaning goes on between them; otherwise none is.
+_LATE_SHARE: Final = 0.3
 _LONG_NS: Final = 10_000_000_000
 _REST_NS: Final = 30_000_000_000
 
@@ -106,23 +108,25 @@ class Full:
     """From one mark to the next, by which the low one was seen; a pass may go below it by all of its bands but one."""
 
 
-def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate) -> bool:
-    """Whether marks come home while the host reads on, once the log holds a little more than ``full``.
+def waits_for_no_silence(filler: Filler, sight: Sight, full: Estimate, longest_ms: float) -> bool:
+    """Whether it cleans while the host reads on, once the log holds a little more than ``full``.
 
-    Where that is all of a log only those are home that a write had to wait for; nothing is cleaned while reads go on.
+    No read takes longer than ``longest_ms`` that waits for nothing.
+    Where that is all of a log only those marks are home that a write had to wait for, and reads wait for nothing.
     A host late in one look brings marks home, too, and all else is measured otherwise then: two have to say it.
     """
 
     def unasked() -> bool:
-        return _came_unasked(filler, sight, full) >= _CAME
+        return _cleans_unasked(filler, sight, full, longest_ms)
 
     return unasked() and (unasked() or unasked())
 
 
-def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
-    """How many marks came home while the host only read: between any two looks of which nothing was written.
+def _cleans_unasked(filler: Filler, sight: Sight, full: Estimate, longest_ms: float) -> bool:
+    """Whether marks came home while the host only read, or its reads waited for an operation of cleaning each.
 
-    A drive that is quick has cleaned all of them a little above its mark: the log is filled in steps from below there.
+    A drive that is quick has cleaned all of them a little above its mark: the log is filled in steps from below there,
+    and between the two looks behind a step nothing is written.
     """
     bench, layout = filler.bench, filler.layout
     each = layout.space_bytes(BLOCK_BYTES) + layout.space_bytes(filler.size)
@@ -155,7 +159,10 @@ def _came_unasked(filler: Filler, sight: Sight, full: Estimate) -> int:
     every = np.ones(count, bool)
     home = np.array([oldest_cleaned(sight.differ(angles, away), every)[0] for angles in later])
     # Twice before each step's next one, and a last time behind all those reads.
-    return int(max((home[1::2] - home[:-1:2]).max(), home[-1] - home[-2]))
+    came = max((home[1::2] - home[:-1:2]).max(), home[-1] - home[-2])
+    # One that is quicker still is done before the second.
+    late = max(float(np.mean(one.latency_ms > longest_ms)) for one in looks)
+    return bool(came >= _CAME or late >= _LATE_SHARE)
 
 
 def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:

@@ -82,6 +82,23 @@ def test_one_that_cleans_all_it_has_to_within_a_look_is_seen_to_do_so_by_its_lat
         _holds(outcome, truth, f"translation.{key}")
 
 
+def test_where_a_long_silence_empties_the_log_nothing_is_told_of_what_was_written_to_see_it(tmp_path: Path) -> None:
+    """The silence in which looks are waited for is as long: most dirty first was told for the oldest first."""
+    truth = pressed(4)
+    truth = with_values(truth.values | {"translation.cleaning.rest_s": 20, "translation.cleaning.order": "fifo"})
+    outcome = _outcome(truth, tmp_path)
+    assert outcome.twin.value("translation.cleaning", "driven") == "pressure"
+    told = (
+        "cache.bytes",
+        "cache.entries",
+        "cleaning.order",
+        "cleaning.high_mark",
+        "cleaning.low_mark",
+        "cleaning.rest_s",
+    )
+    assert {f"translation.{key}" for key in told} <= {*outcome.twin.unidentified()}
+
+
 def test_entries_show_where_such_a_drive_begins_to_clean_for_their_number(tmp_path: Path) -> None:
     """Of a log of 300 MB and 4000 entries the 60 % at its mark were taken for all of it: 180 MB."""
     cache = {"translation.cache.bytes": 300_000_000 // 4096 * 4096, "translation.cache.entries": 4000}

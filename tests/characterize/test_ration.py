@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from characterize.blind import changed
 from characterize.test_known import _characterized
-from shakedown.fit import ration
+from shakedown.fit import passes, ration
+from shakedown.fit.append import Journal
+from shakedown.fit.cache import Cache
+from shakedown.fit.cleaning import Pass
+from shakedown.fit.estimate import Estimate
+from shakedown.fit.facts import Facts
 from shakedown.fit.length import _are_uneven
 from shakedown.fit.trace import Ints
+from shakedown.fit.twin import Twin
 
 
 def _stalls(visits: int, wanted: int, rooms: list[int]) -> Ints:
@@ -52,6 +60,17 @@ def test_where_it_does_not_end_only_so_much_is_told() -> None:
     found = ration.from_stalls(np.arange(12) * 12, 11 * 12 + 100, 1000.0)
     assert found
     assert (found.visits, found.room.low, found.room.high) == (12, 100_000.0, np.inf)
+
+
+@pytest.mark.parametrize(("every", "told"), [(300, False), (240, True)])
+def test_as_many_visits_as_there_are_between_two_journals_are_no_ration(
+    every: int, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "pass_of", lambda _: Pass(Estimate.around(2.0, 0.0), 0))
+    cache = Cache("outer", journal=Journal(every, 700.0), ration=ration.Ration(300, Estimate(1e7, 1e7, np.inf)))
+    twin = Twin("mine", "mine")
+    passes.put_pass(twin, cast(Facts, SimpleNamespace(cache=cache)))
+    assert ("ration_appends" in twin.sections["translation.cleaning"]) is told
 
 
 def test_passes_that_take_as_long_and_come_unlike_far_apart_are_uneven() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from characterize.blind import Truth, changed, small, with_values
+from characterize.blind import Truth, changed, small, wild, with_values
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
@@ -197,3 +197,16 @@ def test_several_logs_are_as_long_as_they_are_whatever_a_visit_takes(cache: dict
     twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
     assert twin.value("translation.cache", "regions") == cache["regions"]
     assert twin.value("translation.cache", "bytes") == pytest.approx(truth.values["translation.cache.bytes"], rel=0.05)
+
+
+def test_entries_that_all_logs_share_are_told_where_the_space_of_one_ends_first(tmp_path: Path) -> None:
+    """Eight logs and packets of eleven writes: "at least 976,000 writes", of one log, was told for 128,000 packets."""
+    truth = wild(8100)
+    (tmp_path / "hidden.toml").write_text(truth.toml)
+    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="hidden-twin", with_parking=False)
+    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
+    assert not {"translation.cache.entries", "translation.cache.entry_counts"} & {*twin.unidentified()}
+    assert twin.value("translation.cache", "entry_counts") == truth.values["translation.cache.entry_counts"]
+    assert twin.number("translation.cache", "entries") == pytest.approx(
+        truth.values["translation.cache.entries"], rel=0.01
+    )

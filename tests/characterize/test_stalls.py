@@ -37,7 +37,7 @@ class _Cache(Uninterrupted):
 
 
 def _filled(cycle_ms: np.ndarray, every: int, *, pass_ms: float = 0.0) -> Fill:
-    order = Order(0, 64 << 20, 0, pass_ms, rewritten=False)
+    order = Order((0,), _Cache.capacity_bytes, 64 << 20, 0, pass_ms, rewritten=False)
     return fill(_Cache(cycle_ms), "fill", order, flush_every=0, known=append.Journal(every, 120.0))
 
 

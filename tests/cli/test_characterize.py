@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import small
+from characterize.blind import pressed, small, with_values
 from serving import shakedown
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
@@ -32,6 +32,16 @@ def test_it_says_in_advance_how_long_a_real_drive_takes_and_what_is_lost(tmp_pat
     assert re.search(r"^  queue\.depth +32  what native command queuing has$", assumed, re.MULTILINE)
     assert answer.stderr.endswith("\ntry: shakedown run cliff model:./twin.toml\n")
     assert shakedown("run", "cliff", "model:./twin.toml", "--set", "limit=1m", cwd=tmp_path).returncode in (0, 3)
+
+
+def test_it_says_what_a_twin_without_the_insides_of_its_cache_is_no_guide_to(tmp_path: Path) -> None:
+    (tmp_path / "rests.toml").write_text(
+        with_values(pressed(4).values | {"translation.cleaning.rest_s": 20}).toml,
+    )
+    answer = shakedown("characterize", "model:./rests.toml", "--without-parking", cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    assert "no guide to a collapse, a recovery or a rebuild: not identified translation.cache.bytes" in answer.stdout
+    assert "no guide" not in shakedown("characterize", "model:st12000vn0007", "--without-parking", cwd=tmp_path).stdout
 
 
 def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:

@@ -68,6 +68,8 @@ class CharacterizeOptions:
 _DEFAULTS = CharacterizeOptions()
 _WORTH_TELLING = 0.02
 _ASSUMED: Final = "not identified, assumed instead"
+# Without these a twin may do anything once it is written to for long.
+_DECISIVE: Final = ("translation.cache.bytes", "translation.tracks_per_band")
 _OF_A_NEW_RUN = ("out", "seed", "scale", "size")
 
 
@@ -232,6 +234,10 @@ def _lines(outcome: Outcome) -> list[str]:
         lines.append(f"  {full_key:38} {_short(value):>14}  {_known_of(origin)}".rstrip())
     if misses := [f"{what} ({off:.0%} off)" for what, off in twin.misses.items() if off >= _WORTH_TELLING]:
         lines.append(f"the twin does not do what the drive did: {', '.join(misses)}")
+    if decisive := [key for key in _DECISIVE if key in unknown]:
+        lines.append(
+            f"the twin is no guide to a collapse, a recovery or a rebuild: not identified {', '.join(decisive)}"
+        )
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -47,7 +47,7 @@ class Cache:
     most_dirty_first: bool | None = None
     """In which order it cleans bands; None: not known."""
     contradicts: bool = False
-    """Whether its marks contradict each other."""
+    """Whether its marks do, each other, or it cleans in a long silence whatever it holds."""
     streams_doubted: bool = False
     """Whether what was written to see them may have been cleaned under way."""
     pass_bands: int | None = None
@@ -85,6 +85,8 @@ class Cache:
     """Of each log."""
     journal: appends.Journal | None = None
     regions: int = 1
+    borders: tuple[float, ...] = ()
+    """Between which offsets writes share a log, if there are several."""
     fill_order: fill.Order | None = None
     small: fill.Fill | None = None
     """Of small writes as fast as they are taken."""
@@ -94,11 +96,22 @@ class Cache:
     """Where both leave open what an entry is, and groups of small writes tell."""
     grouped: fill.Fill | None = None
     """Of these groups, each durable before the next."""
+    all_logs: Cache | None = None
+    """As one log, and filled as one, where a fill of one of several ended with its space."""
 
     @property
     def bytes_found(self) -> float | None:
         """Of all logs."""
         return self.length.bytes_found.value * self.regions if self.length else None
+
+    def as_one_log(self, order: fill.Order, track_bytes: float) -> Cache:
+        """One as long as all logs, which nothing has filled yet: where tracks hold most the first of them is full."""
+        assert self.length
+        whole = replace(self.length, bytes_found=self.length.bytes_found.scaled(self.regions))
+        outmost = replace(self.layout, track_bytes=track_bytes)
+        one = replace(self, length=whole, layout=outmost, regions=1, borders=(), fill_order=order)
+        one.small = one.single = one.groups = one.grouped = None
+        return one
 
     @property
     def longest_band_bytes(self) -> float:

@@ -22,12 +22,13 @@ from shakedown.fit.cache import (
     packets_are_told,
     space_bound,
 )
-from shakedown.fit.draft import band_size_is_known, mapping_is_known, put_follow
+from shakedown.fit.draft import mapping_is_known, put_follow
 from shakedown.fit.entries import put_entries, put_entries_gathered
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts, filled, forced_passes
 from shakedown.fit.fillers import emptying, filler_of
 from shakedown.fit.follow import follow_turns
+from shakedown.fit.passes import band_size_is_known, pass_of
 from shakedown.fit.trace import BLOCK_BYTES, Bench
 from shakedown.fit.twin import UNKNOWN, Twin
 from shakedown.fit.whereabouts import Sight
@@ -84,8 +85,8 @@ class Stage:
     """What of the twin is asked."""
     other: Callable[[Twin], Twin] | None = None
     """What is tried as well where no candidate comes near."""
-    otherwise: Callable[[Twin], Twin] | None = None
-    """The twin with something else that is not known: what agrees in that one may be the value as well."""
+    otherwise: tuple[Twin, ...] = ()
+    """The twin with something else that is not known: what agrees in one of these may be the value as well."""
     doubted: tuple[str, ...] = ()
     """Of the same section what is not known either where nothing that was tried agrees."""
     between: bool = False
@@ -140,7 +141,7 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
         twin = _fitted(twin, stage, make)
         _merged_beside(twin, stage, make)
     if facts.bursts.writes:
-        _entries(twin, _with_packets(twin, cache), make)
+        _entries(twin, _with_packets(twin, cache.all_logs or cache), make)
         _entries_gathered(twin, facts, cache, make)
     return twin
 
@@ -359,6 +360,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     # What was measured and what the twin does are known equally well.
     tolerance = (2 * wanted.half + vague_ms + beside_ms) / wanted.value
     on_disk = bool(twin.value("translation.cleaning", _ON_DISK)) and not sight.flash
+    otherwise = ([_recorded(twin)] if on_disk else []) + (_other_passes(twin, facts) if cache.forced else [])
     return [
         Stage(
             "translation.cleaning",
@@ -371,12 +373,20 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
             what,
             asked,
             other=_merging_elsewhere,
-            otherwise=_recorded if on_disk else None,
+            otherwise=tuple(otherwise),
             doubted=(_ON_DISK,),
             between=True,
             usual=True,
         )
     ]
+
+
+def _other_passes(twin: Twin, facts: Facts) -> list[Twin]:
+    """Those whose passes clean as few bands, or as many, as the drive's may."""
+    section, key = "translation.cleaning", "bands_per_pass"
+    found = pass_of(facts)
+    ends = {round(found.bands.low), round(found.bands.high)} if found and math.isfinite(found.bands.high) else set()
+    return [twin.with_value(section, key, count) for count in sorted(ends - {round(twin.number(section, key)), 0})]
 
 
 def _itself(twin: Twin) -> Twin:
@@ -420,9 +430,8 @@ def _fitted(twin: Twin, stage: Stage, make: Make) -> Twin:
     best = _chosen(stage, showing, twin.number(stage.section, stage.key)).twin
     tolerance = stage.tolerance_of(best.number(stage.section, stage.key))
     agreeing = [one.value for one in showing if one.miss <= max(tolerance, least)]
-    if stage.otherwise is not None:
-        tried_otherwise = _try(stage.otherwise(twin), stage, stage.candidates, make)
-        agreeing += [one.value for one in tried_otherwise if one.miss <= tolerance]
+    for otherwise in stage.otherwise:
+        agreeing += [one.value for one in _try(otherwise, stage, stage.candidates, make) if one.miss <= tolerance]
     low, high = _span(stage, tried, agreeing)
     origin = f"measured: {low:.0f}..{high:.0f} by characterize, fitted to the {stage.what}"
     if least > tolerance:

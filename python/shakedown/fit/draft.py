@@ -9,16 +9,16 @@ import numpy as np
 
 from shakedown.fit import band_tracks
 from shakedown.fit.cache import Cache, gathered_bytes, mark, space_bound
-from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES, Pass, pass_over
+from shakedown.fit.cleaning import PER_BAND, PIECE_BYTES
 from shakedown.fit.dram import USUAL_WRITES
 from shakedown.fit.entries import put_entries
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import MOVED, SHARE_OF_PLACE, Facts
 from shakedown.fit.parking import put_parking
+from shakedown.fit.passes import band_size_is_known, put_pass
 from shakedown.fit.platters import USUAL_SKEW_DEGREES, USUAL_TURNS
 from shakedown.fit.seek import USUAL
 from shakedown.fit.trace import BLOCK_BYTES, whole_blocks
-from shakedown.fit.turns import times_as_many
 from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin, span
 from shakedown.fit.whereabouts import Moved
 from shakedown.model_number import UNKNOWN_MODEL
@@ -29,8 +29,6 @@ _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _MERGE_BYTES: Final = 14_680_064
 _ON_DISK: Final = 2.95
-_CLEARLY_MORE: Final = 1.5
-_FEW_OF_BAND: Final = 0.5
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
 _INMOST: Final = 2.0
 # A zone may begin there of which the data has nothing: a drive of so few is the coarsest.
@@ -315,11 +313,6 @@ def bands_origin(counts: list[float], found: str, *, one_each: bool = False) -> 
     return f"measured: {span}{found} {BY}"
 
 
-def band_size_is_known(facts: Facts) -> bool:
-    """Without it nothing is known that is counted in bands."""
-    return bool(facts.band_counts and band_tracks.agree(facts.band_counts))
-
-
 def _cache(twin: Twin, cache: Cache) -> None:
     section, cost = "translation.cache", cache.append
     assert cost
@@ -375,17 +368,28 @@ def _limits(twin: Twin, cache: Cache) -> None:
         origin = f"measured: {span} {BY}"
         if cache.may_have_met_mark:
             origin = f"{UNKNOWN}; {span}, {PERHAPS_MARK}"
-    held = USUAL_WRITES if cache.in_memory is None else cache.in_memory
-    small = cache.small.writes if cache.small else None
-    if small is None and cache.single and cache.single.writes is not None:
-        # Where a write is a packet they are the same.
-        small = cache.single.writes + held
-    room = cache.bytes_found or (small or 1000) * gathered_bytes(cache)
+    room = cache.bytes_found or (_small_met(cache) or 1000) * gathered_bytes(cache)
     if cache.begins_at and cache.length is None:
         room = cache.begins_at.value / _USUAL_MARKS["high_mark"] * cache.regions
         origin = f"{UNKNOWN}; at least {cache.begins_at.low * cache.regions:.0f}, where it begins to clean"
     twin.put("translation.cache", "bytes", _blocks(room), origin)
-    put_entries(twin, cache, held, space_ends=small is None or space_bound(cache, small))
+    filled = cache.all_logs or cache
+    small = _small_met(filled)
+    put_entries(twin, filled, _held(filled), space_ends=small is None or space_bound(filled, small))
+
+
+def _held(cache: Cache) -> int:
+    """How many small writes memory holds."""
+    return USUAL_WRITES if cache.in_memory is None else cache.in_memory
+
+
+def _small_met(cache: Cache) -> int | None:
+    """How many small writes, those that memory holds included, were taken until one stalled."""
+    small = cache.small.writes if cache.small else None
+    if small is None and cache.single and cache.single.writes is not None:
+        # Where a write is a packet they are the same.
+        return cache.single.writes + _held(cache)
+    return small
 
 
 def put_follow(twin: Twin, found: Estimate) -> None:
@@ -396,7 +400,7 @@ def put_follow(twin: Twin, found: Estimate) -> None:
 def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
     section = "translation.cleaning"
     twin.put(section, "when", "lazy" if cache.lazy else "aggressive", f"measured: {BY}")
-    _pass(twin, facts)
+    put_pass(twin, facts)
     if cache.most_dirty_first is None:
         twin.put(section, "order", "fifo", f"{UNKNOWN}; usual")
     else:
@@ -415,6 +419,7 @@ def _cleaning(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> None:
                 twin.put_measured(section, key, found, 4)
             else:
                 twin.put(section, key, value, UNKNOWN)
+        twin.put(section, "rest_s", 0, f"{UNKNOWN}; not looked for")
     if cache.collect_turns:
         twin.put_measured(section, "collect_turns", cache.collect_turns, 3)
     elif cache.place != "flash":
@@ -490,79 +495,6 @@ def _on_disk(twin: Twin, facts: Facts, cache: Cache, tracks: int) -> tuple[bool,
 def mapping_is_known(twin: Twin) -> bool:
     """Without it nothing is known that follows from how long a band takes to be cleaned."""
     return not twin.is_unknown("translation", "mapping")
-
-
-def _pass(twin: Twin, facts: Facts) -> None:
-    """What a drive without room does before it goes on."""
-    section, cache, found = "translation.cleaning", facts.cache, pass_of(facts)
-    if cache and cache.pass_bands:
-        twin.put(section, "bands_per_pass", cache.pass_bands, f"measured: what goes home beside what has to {BY}")
-        return
-    if cache is None or found is None:
-        twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))
-        return
-    if math.isinf(found.bands.high):
-        _at_least(twin, section, "bands_per_pass", found.bands, "one pass cleaned all that was to be")
-        return
-    twin.put_measured(section, "bands_per_pass", found.bands, 0)
-    if cache.ration or found.ration:
-        visits = cache.ration.visits if cache.ration else found.ration
-        twin.put(section, "ration_appends", visits, f"measured: writes between forced passes {BY}")
-        _until(twin, cache)
-    else:
-        _turns(twin, cache, found.bands)
-
-
-def _until(twin: Twin, cache: Cache) -> None:
-    """How full the log is when writes are no longer rationed."""
-    section, key = "translation.cleaning", "ration_until"
-    if cache.ration is None or cache.length is None:
-        twin.put(section, key, 0.99, f"{UNKNOWN}; soon, and the rate on a full cache depends on it")
-        return
-    room, log_bytes = cache.ration.room, cache.length.bytes_found.value
-    if math.isinf(room.high):
-        most = 1 - room.low / log_bytes
-        twin.put(section, key, round(most, 4), f"{UNKNOWN}; at most {most:.4f}, down to which they were")
-        return
-    twin.put_measured(section, key, Estimate(*(1 - one / log_bytes for one in (room.value, room.high, room.low))), 4)
-
-
-def _turns(twin: Twin, cache: Cache, bands: Estimate) -> None:
-    """Bands of a pass that comes between visits, if a full drive cleans more for a host that does not pause."""
-    if cache.small is None or cache.single is None or cache.single.passes_apart is None:
-        return
-    # A visit that takes as much as a band has needs more room than one band makes.
-    if cache.in_memory is None or cache.in_memory > _FEW_OF_BAND * cache.single.passes_apart.low:
-        return
-    # Else it cleans the bands with most writes, which are larger where more fit in.
-    if cache.most_dirty_first is not False:
-        return
-    more = times_as_many(cache.small.passes_apart, cache.single.passes_apart)
-    if more is None or more.low < _CLEARLY_MORE:
-        return
-    section, value = "translation.cleaning", round(more.value * bands.value)
-    # Where one pass makes room enough, how many visits there are to the next does not show.
-    twin.put(section, "ration_appends", 1, f"{UNKNOWN}; in turns")
-    twin.put(section, "ration_until", 0.99, f"{UNKNOWN}; soon")
-    twin.put_measured(section, "ration_bands", Estimate(value, more.low * bands.low, more.high * bands.high), 0)
-
-
-def _assumed_pass(twin: Twin, facts: Facts) -> tuple[int, str]:
-    """Where bands are not known: as many of the twin's as free the room that a pass did, and so stall as long."""
-    cache = facts.cache
-    if cache is None or not cache.length or cache.by_pressure:
-        return 1, UNKNOWN
-    tracks = twin.number("translation", "tracks_per_band")
-    passed = pass_over(cache.length, cache.marks_at, facts.capacity_bytes, lambda at: tracks * facts.track_bytes(at))
-    return round(passed.bands.value), f"{UNKNOWN}; what a pass frees, in bands of {tracks:.0f} tracks"
-
-
-def pass_of(facts: Facts) -> Pass | None:
-    """What a forced pass does, from its stalls over marks."""
-    cache = facts.cache
-    if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
-        return None
-    return pass_over(cache.length, cache.marks_at, facts.capacity_bytes, cache.band_bytes)
 
 
 def _streams(twin: Twin, cache: Cache) -> None:

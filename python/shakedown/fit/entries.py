@@ -19,6 +19,8 @@ from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin
 
 # So many fewer durable writes than others end a fill where packets are counted.
 _FEWER: Final = 0.6
+# So many may have been there before, or gone home meanwhile: of sixty drawn drives eleven at most.
+_STRAY: Final = 12
 
 
 def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
@@ -54,14 +56,17 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
 
 
 def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bool) -> None:
-    """Space ends first, or it stalls whatever is in the log: as many as there is space for."""
+    """Space ends first, or it stalls whatever is in the log: with as many as were met the twin is full as soon.
+
+    Where none were met it has as many as there is space for.
+    """
     section, room = "translation.cache", cache.bytes_found or 1000 * gathered_bytes(cache)
     by_space = int(room / gathered_bytes(cache))
     why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
     if small is None and stalls:
         why = f"{UNKNOWN}; it stalls as soon as memory is full"
     counts = "write" if packet_writes(cache) > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
-    twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+    twin.put(section, "entries", max(cache.regions * small if small else by_space, 1000), why)
     twin.put(section, "entry_counts", counts, why)
 
 
@@ -86,7 +91,7 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
     if met and counted == [small]:
         low, high = met
     told = writes > 1 and (not by_space_alone or by_groups is not None)
-    shown = f"measured: {low}..{high} {what} to the first stall {BY}"
+    shown = f"measured: {_about(low, high)} {what} to the first stall {BY}"
     why = "packets of one write end with the space"
     if not packets_are_told(cache):
         told, why = by_packet, "how many writes a packet has is not either"
@@ -108,7 +113,7 @@ def _entries_by_single(twin: Twin, cache: Cache, single: int, met: int) -> None:
     """Durable writes are in memory never. Where packets are counted more of the others, that share them, are taken."""
     section, alone = "translation.cache", shared_writes(cache) == 1
     by_packet = alone or single < _FEWER * met
-    shown = f"measured: {single}..{single} durable writes to the first stall {BY}"
+    shown = f"measured: {_about(single, single)} durable writes to the first stall {BY}"
     origin = f"{UNKNOWN}; each small write is a packet" if alone else f"measured: {BY}"
     if cache.hides_stalls:
         shown = origin = f"{UNKNOWN}; about {single}, but a forced pass takes as long as the journal"
@@ -116,6 +121,10 @@ def _entries_by_single(twin: Twin, cache: Cache, single: int, met: int) -> None:
         shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, {PERHAPS_MARK}"
     twin.put(section, "entries", single, shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
+
+
+def _about(low: int, high: int) -> str:
+    return f"{max(low - _STRAY, 0)}..{high + _STRAY}"
 
 
 def _packets_met(cache: Cache) -> list[int]:

@@ -42,6 +42,7 @@ from shakedown.fit import (
 from shakedown.fit.cache import (
     VISIT_PACKETS,
     Cache,
+    entries_end,
     packet_writes,
     says_all,
     single_is_quick,
@@ -74,6 +75,8 @@ _PACKET_BYTES: Final = 524_288
 # What a drive with a cache may wait for before it cleans, where that did not show.
 _UNKNOWN_REST_MS: Final = 3000.0
 _MORE_THAN_ENOUGH: Final = 1.2
+# How far from where one log ends and the next begins: that is known to a part of a hundredth of the stroke.
+_INSIDE: Final = 0.15
 _LONG_SETTLE_NS: Final = 60_000_000_000
 _MARKED_BANDS: Final = 2 * length.MARKS // length.MARKS_PER_BAND
 _RUN_BANDS: Final = 4
@@ -259,6 +262,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
     _fill_in_groups(bench, facts, cache, tell)
+    _fill_all_logs(bench, facts, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
     _whole_band(bench, cache, sight, tell)
@@ -332,7 +336,7 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
             angles, track_bytes / (1 + skew), track_bytes, facts.skews, sight.blur, facts.commands
         )
         borders = regions.measure(bench, facts.surface, sight, facts.skews or (skew,), cache.layout)
-        cache.regions = len(borders) + 1
+        cache.regions, cache.borders = len(borders) + 1, tuple(borders)
         if borders:
             cache.place = "spread"
             stretch = appends.Stretch.within(borders, first, bench.capacity_bytes)
@@ -511,16 +515,39 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
     bench.idle(settling_ns(cache, _MARKED_BANDS))
     pass_bands = max(_passed(bench, cache).bands.value, 1.0) if cache.length and cache.bands else 1.0
     rewritten = cache.streams is not None
-    cache.fill_order = fill.Order(first, region, settle_ns, cache.pass_ms, rewritten, pass_bands)
-    kinds = ("single", "small") if single_is_quick(cache) else ("small", "single")
-    for kind in kinds:
-        tell(f"fill with small writes, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
+    room_bytes = bench.capacity_bytes - first
+    cache.fill_order = fill.Order((first,), room_bytes, region, settle_ns, cache.pass_ms, rewritten, pass_bands)
+    _fill_up(bench, cache, tell, fill.MOST_WRITES)
+    emptying(bench, cache).before(first)
+
+
+def _fill_up(bench: Bench, cache: Cache, tell: Tell, most: int, where: str = "") -> None:
+    """With as many kinds of writes as it takes to tell what ends it."""
+    for kind in ("single", "small") if single_is_quick(cache) else ("small", "single"):
+        tell(f"fill with small writes{where}, {'each durable' if kind == 'single' else 'as fast as they are taken'}")
         before = cache.small.writes if cache.small and not cache.burst_hides_log else None
-        most = int(_MORE_THAN_ENOUGH * before) if before else fill.MOST_WRITES
-        setattr(cache, kind, filled(bench, cache, kind, most))
+        setattr(cache, kind, filled(bench, cache, kind, int(_MORE_THAN_ENOUGH * before) if before else most))
         if says_all(cache):
             break
-    emptying(bench, cache).before(first)
+
+
+def _fill_all_logs(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
+    """Of a cache in several places the space of one may end long before the entries, which all of them share."""
+    met, order = cache.small.writes if cache.small else None, cache.fill_order
+    if cache.regions == 1 or not met or not order or not cache.length or entries_end(cache, met):
+        return
+    # What lies all over the drive is to be gone again afterwards.
+    if cache.lazy or cache.streams is None:
+        return
+    edges = np.array([0.0, *cache.borders, bench.capacity_bytes])
+    firsts = tuple(aligned(one) for one in edges[:-1] + _INSIDE * np.diff(edges))
+    room_bytes = int((1 - 2 * _INSIDE) * np.diff(edges).min())
+    settle_ns = cache.regions * order.settle_ns
+    order = replace(order, firsts=firsts, room_bytes=room_bytes, settle_ns=settle_ns)
+    cache.all_logs = cache.as_one_log(order, facts.track_bytes(0.0))
+    most = int(_MORE_THAN_ENOUGH * cache.regions * met)
+    _fill_up(bench, cache.all_logs, tell, min(most, fill.MOST_WRITES), " near every log")
+    _fill_in_groups(bench, facts, cache.all_logs, tell)
 
 
 def _fill_in_groups(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
@@ -547,6 +574,7 @@ def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     order = cache.fill_order
     assert order
     # To clean all that a fill left where nothing is a stream takes nobody knows how long.
-    emptying(bench, cache).before(order.first)
+    for first in order.firsts:
+        emptying(bench, cache).before(first)
     flush_every = {"small": 0, "single": 1, "grouped": cache.groups.writes if cache.groups else 1}[kind]
     return fill.fill(bench, f"fill-{kind}", order, flush_every=flush_every, known=cache.journal, most=most)

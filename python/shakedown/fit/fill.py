@@ -31,6 +31,8 @@ _STEADY_FACTOR: Final = 1.4
 _LEAST_STALL_MS: Final = 150.0
 _SURE_STALL_MS: Final = 2500.0
 _IN_A_ROW: Final = 3
+# So many go to one place before the next one, that visits bring about as many as where there is one place only.
+_TOGETHER: Final = 64
 _ALIKE: Final = 2.0
 # Within two passes over regions that take the fewest writes, of eight bands each.
 _NEAR_WRITES: Final = 10_000
@@ -61,7 +63,10 @@ _FAR_MORE: Final = 4.0
 class Order:
     """Where to fill, and what to do afterwards."""
 
-    first: int
+    firsts: tuple[int, ...]
+    """From where on: one place, or one that is nearest to each log of a cache in several places."""
+    room_bytes: int
+    """Behind each of them."""
     region_bytes: int
     settle_ns: int
     """How long the drive needs for what rewriting leaves behind: a band or two at either end."""
@@ -103,7 +108,7 @@ def fill(
     ``known`` is the journal, which takes long now and then though there is room; None: find it in the first writes,
     each of which has to be durable then.
     """
-    plan = _Regions.of(order.region_bytes, most, bench.capacity_bytes - order.first)
+    plan = _Regions.of(order, most)
     begun = [0]
 
     def course() -> Fill:
@@ -122,17 +127,17 @@ def _filled(
     begins: Callable[[int], None],
 ) -> Fill:
     """``begins`` hears up to which write the next trace goes."""
-    first, least_ms = order.first, _LEAST_OF_PASS * order.pass_ms
+    least_ms = _LEAST_OF_PASS * order.pass_ms
     cycles: list[Floats] = []
     limits: Limits | None = None
     done, stalls = 0, np.zeros(0, int)
     group = max(flush_every, 1)
     # Heads that were parked before come back for this: where memory gathers writes they would stall a later one.
-    bench.play(f"{name}-wake", Trace.writes(first + plan.places(0, 1), flush_every=1))
+    bench.play(f"{name}-wake", Trace.writes(plan.places(0, 1), flush_every=1))
     while not len(stalls) and done + group <= plan.writes:
         # Not much more than needed: after the collapse every write takes long.
         chunk = min(max(_LEAST_CHUNK, int(done * _CHUNK_SHARE)), plan.writes - done) // group * group
-        offsets = first + plan.places(done, chunk)
+        offsets = plan.places(done, chunk)
         begins(done + chunk)
         log = bench.play(f"{name}-{len(cycles)}", Trace.writes(offsets, flush_every=flush_every))
         cycle = log.cycle_ms.reshape(-1, group).sum(axis=1)
@@ -141,25 +146,27 @@ def _filled(
         limits = limits or Limits.of(cycle, known, gathered=not flush_every, least_ms=least_ms)
         done += chunk
         so_far = np.concatenate(cycles)
-        dirty_share = np.minimum(plan.dirty(group, len(so_far)) / order.pass_bands, 1.0)
-        stalls = stalls_in(so_far, limits, dirty_share)
+        stalls = stalls_in(so_far, limits)
         if not len(stalls):
             limits = limits.later(Limits.of(so_far, known, gathered=not flush_every, least_ms=least_ms))
     _tidy(bench, name, order, plan.end(done))
     all_cycles = np.concatenate(cycles)
+    if limits and len(stalls):
+        dirty_share = np.minimum(plan.dirty(group, int(stalls[0])) / order.pass_bands, 1.0)
+        stalls = _with_shorter_pass(stalls, all_cycles, limits, dirty_share)
     before = all_cycles[: stalls[0] if len(stalls) else done]
     pace, taken_ms = None if flush_every else pace_of(before), float(before.sum())
     if not len(stalls):
         return Fill(None, written=done, pace=pace, ms=taken_ms)
     ebb = None if flush_every else ebb_ms(before)
-    longer = stalls[all_cycles[stalls] > limits.longest_ms(dirty_share)[stalls]] if limits else stalls
+    longer = stalls[all_cycles[stalls] > limits.longest_ms] if limits else stalls
     surely = int(longer[0] if len(longer) else stalls[0]) * group
     return Fill(int(stalls[0]) * group, ebb, done, pace, apart(all_cycles, stalls), surely, taken_ms)
 
 
 def _tidy(bench: Bench, name: str, order: Order, written_bytes: int) -> None:
-    if order.rewritten:
-        rewrite(bench, f"{name}-rewrite", order.first, written_bytes)
+    for first in order.firsts if order.rewritten else ():
+        rewrite(bench, f"{name}-rewrite", first, written_bytes)
     bench.idle(order.settle_ns)
 
 
@@ -231,16 +238,17 @@ class Limits:
         factor = _STEADY_FACTOR if self.steady else _CALM_FACTOR
         return max(factor * self.usual_ms, _LEAST_STALL_MS)
 
-    def longest_ms(self, dirty_share: Floats | float) -> Floats:
-        """What is longer is one, where such a share of the bands of a pass has something to be cleaned."""
-        return np.asarray(np.maximum(self.stall_ms, self.least_ms * dirty_share))
+    @property
+    def longest_ms(self) -> float:
+        """What is longer is one, where as many bands as a pass may clean have something to be cleaned."""
+        return max(self.stall_ms, self.least_ms)
 
     def later(self, longer: Limits) -> Limits:
         """Those of a ``longer`` fill that is without a stall by these, if they have seen visits and these none.
 
         A large memory waits for its first ones behind what these are made of. What may be a stall is no visit.
         """
-        sees_first = _FAR_LONGER * self.usual_ms < longer.usual_ms <= max(self.stall_ms, self.least_ms)
+        sees_first = _FAR_LONGER * self.usual_ms < longer.usual_ms <= self.longest_ms
         return longer if sees_first else self
 
 
@@ -254,13 +262,13 @@ def _are_visits(cycle_ms: Floats, is_calm: NDArray[np.bool_]) -> bool:
     return int(np.sum(like)) >= _IN_A_ROW and float(np.sum(cycle_ms[like])) > float(np.sum(cycle_ms[waits & is_calm]))
 
 
-def stalls_in(cycle_ms: Floats, limits: Limits, dirty_share: Floats | float = 1.0) -> Ints:
+def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     """The stalls, once some came that are alike: a full drive cleans as many bands for every so many writes.
 
     A single one that is late may be the host, or the journal. So long a one is neither: a drive that cleans many bands
     at a time then has room for long.
     """
-    late = cycle_ms > limits.longest_ms(dirty_share)
+    late = cycle_ms > limits.longest_ms
     if limits.journal_ms:
         off_ms = np.abs(cycle_ms - limits.journal_ms - limits.usual_ms / 2)
         # Where visits are all alike it takes at most one of them longer.
@@ -276,6 +284,20 @@ def stalls_in(cycle_ms: Floats, limits: Limits, dirty_share: Floats | float = 1.
             stalls = found[_first_like(found[: number + 1], lengths[: number + 1]) :]
             return _with_first_out_of_turn(stalls, cycle_ms, limits)
     return found[:0]
+
+
+def _with_shorter_pass(stalls: Ints, cycle_ms: Floats, limits: Limits, dirty_share: Floats) -> Ints:
+    """The stalls and one before them that took twice as long as all else: a pass over such a share of its bands.
+
+    The first has no more to clean than what the fill has made dirty by then.
+    """
+    before = cycle_ms[: stalls[0]]
+    if limits.least_ms <= limits.stall_ms or len(before) < _IN_A_ROW:
+        return stalls
+    first = int(np.argmax(before))
+    others_ms = _ALIKE * max(float(np.delete(before, first).max()), limits.usual_ms)
+    least_ms = max(limits.stall_ms, limits.least_ms * dirty_share[first], others_ms + limits.journal_ms)
+    return np.concatenate([[first], stalls]) if dirty_share[first] < 1 and before[first] > least_ms else stalls
 
 
 def _with_first_out_of_turn(stalls: Ints, cycle_ms: Floats, limits: Limits) -> Ints:
@@ -354,43 +376,61 @@ def _alike(lengths: Floats, length: float) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _Regions:
-    """How many writes go into each region: few at first, later a small share of all before.
+    """How many writes go into each region of a place: few at first, later a small share of all before.
 
     So a band that is cleaned early, in the pause between two loads, hardly counts, and regions do not become many.
     """
 
+    firsts: Ints
     counts: Ints
     slots: int
     bytes_each: int
 
     @staticmethod
-    def of(region_bytes: int, most: int, room_bytes: int) -> _Regions:
-        slots = max(region_bytes // BLOCK_BYTES, 16)
-        counts, done = [], 0
-        for _ in range(max(room_bytes // (slots * BLOCK_BYTES), 1)):
+    def of(order: Order, most: int) -> _Regions:
+        slots = max(order.region_bytes // BLOCK_BYTES, 16)
+        counts, done, most = [], 0, most // len(order.firsts)
+        for _ in range(max(order.room_bytes // (slots * BLOCK_BYTES), 1)):
             if done >= most:
                 break
             counts.append(min(max(_LEAST_EACH, done // _EACH_SHARE), slots * 6 // 10, most - done))
             done += counts[-1]
-        return _Regions(np.array(counts), slots, slots * BLOCK_BYTES)
+        return _Regions(np.array(order.firsts), np.array(counts), slots, slots * BLOCK_BYTES)
 
     def end(self, count: int) -> int:
-        """Behind the region of the last of so many."""
-        return (int(np.searchsorted(np.cumsum(self.counts), count)) + 1) * self.bytes_each
+        """How far behind its first the region of the last of so many ends, at any place."""
+        each = -(-count // self._round) * self._together
+        return (int(np.searchsorted(np.cumsum(self.counts), each)) + 1) * self.bytes_each
 
     @property
     def writes(self) -> int:
-        return int(self.counts.sum())
+        return int(self.counts.sum()) // self._together * self._round
+
+    @property
+    def _together(self) -> int:
+        """How many go to one place before the next one."""
+        return _TOGETHER if len(self.firsts) > 1 else 1
+
+    @property
+    def _round(self) -> int:
+        return self._together * len(self.firsts)
 
     def dirty(self, group: int, count: int) -> Ints:
         """How many regions have something when each of so many groups comes."""
-        return np.asarray(np.searchsorted(np.cumsum(self.counts), np.arange(count) * group, side="right") + 1)
+        _, each = self._parted(np.arange(count) * group)
+        return np.asarray(np.searchsorted(np.cumsum(self.counts), each, side="right") + 1) * len(self.firsts)
 
     def places(self, begin: int, count: int) -> Ints:
-        """The next places, from the beginning of the first region on."""
+        """The next ones."""
         ends = np.cumsum(self.counts)
-        numbers = np.arange(begin, begin + count)
-        region = np.searchsorted(ends, numbers, side="right")
-        inside = numbers - np.concatenate([[0], ends])[region]
+        place, each = self._parted(np.arange(begin, begin + count))
+        region = np.searchsorted(ends, each, side="right")
+        inside = each - np.concatenate([[0], ends])[region]
         base = scattered(int(self.counts.max()), 0, self.slots, BLOCK_BYTES)
-        return np.asarray(region * self.bytes_each + base[inside])
+        return np.asarray(self.firsts[place] + region * self.bytes_each + base[inside])
+
+    def _parted(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """At which place each write is, and its number there."""
+        turn, inside = np.divmod(numbers, self._round)
+        place, inside = np.divmod(inside, self._together)
+        return place, turn * self._together + inside

@@ -33,6 +33,9 @@ _SLACK_TURNS: Final = 0.05
 _NEARLY_ROUND: Final = 0.75
 _LEAST_TRACKS: Final = 0.008
 _GRAIN_TRACKS: Final = 0.01
+_FINE_STEPS: Final = np.arange(-10, 11) * 0.001
+# What a track of the log holds is known to a hundredth or two.
+_FINE_TRACKS: Final = 0.008
 _SIMPLE: Final = 0.004
 _FEWEST_SHOWN: Final = 6
 _LEAST_IN_COMMANDS: Final = 1 << 16
@@ -272,7 +275,14 @@ def _explained(tracks: Floats, sizes: Ints, track_bytes: float, command_bytes: i
     row, column = np.unravel_index(int(np.argmin(misfits + _SIMPLE * odd)), misfits.shape)
     misfit, packet = float(misfits[row, column]), int(_PACKETS[column])
     alike = _PACKETS[ends & (misfits.min(axis=0) <= misfit + _SIMPLE)] if ends[column] else _PACKETS[:0]
-    visit, least = _around(float(visits[row, column]), misfit), _around(float(leasts[row]), misfit)
+    visit, least = (_around(float(one), misfit + _GRAIN_TRACKS) for one in (visits[row, column], leasts[row]))
+    if least.value:
+        # What a visit takes and what a packet does show together far better than in such steps.
+        leasts = leasts[row] + _FINE_STEPS[leasts[row] + _FINE_STEPS > 0]
+        visits, wrong = _misfits(tracks, sizes, leasts * track_bytes, track_bytes, command_bytes)
+        best = int(np.argmin(wrong[:, column]))
+        error = float(wrong[best, column]) + _FINE_TRACKS
+        visit, least = (_around(float(one), error) for one in (visits[best, column], leasts[best]))
     return Layout(visit, least, packet, track_bytes, misfit, tuple(alike.tolist()), command_bytes)
 
 
@@ -346,6 +356,5 @@ def _packed(sizes: Ints, leasts: Floats) -> Floats:
     return np.asarray(whole * np.maximum(_PACKETS[:, None], leasts[:, None, None]) + last)
 
 
-def _around(tracks: float, misfit: float) -> Estimate:
-    error = misfit + _GRAIN_TRACKS
+def _around(tracks: float, error: float) -> Estimate:
     return Estimate(tracks, max(tracks - error, 0.0), tracks + error) if tracks else Estimate(0.0, 0.0, 0.0)

@@ -29,6 +29,10 @@ def find(bench: Bench, cache: Cache, sight: Sight, track_bytes: TrackBytes, burs
     assert cache.length
     filler, met = filler_of(bench, cache), cache.length
     cache.length, cache.begins_at = None, met.bytes_found
+    tell("does it clean in a long silence")
+    cache.contradicts = pressure.cleans_at_rest(filler, sight, met.bytes_found)
+    if cache.contradicts:
+        return
     fits = _find_with_empty_log(cache, sight, filler, met, tell)
     tell("low mark")
     full = pressure.fullness(filler, sight, met.bytes_found)

@@ -51,6 +51,9 @@ _CAME: Final = 3
 _LATE_SHARE: Final = 0.3
 _LONG_NS: Final = 10_000_000_000
 _REST_NS: Final = 30_000_000_000
+# Longer than any that what is measured here waits for.
+_LONG_REST_NS: Final = 2 * _REST_NS
+_RESTING: Final = 16
 
 # What is to be cleaned first, in whatever order; what is cleaned with it, where several bands are; and what is watched.
 _STEP_BYTES: Final = 8 << 10
@@ -163,6 +166,20 @@ def _cleans_unasked(filler: Filler, sight: Sight, full: Estimate, longest_ms: fl
     # One that is quicker still is done before the second.
     late = max(float(np.mean(one.latency_ms > longest_ms)) for one in looks)
     return bool(came >= _CAME or late >= _LATE_SHARE)
+
+
+@in_one_go
+def cleans_at_rest(filler: Filler, sight: Sight, full: Estimate) -> bool:
+    """Whether a long silence brings home what is far below the mark: then nothing stays in the log to be looked at."""
+    bench = filler.bench
+    spacing = whole_blocks(_MARKS_SHARE * bench.capacity_bytes / _RESTING)
+    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(_RESTING) * spacing
+    empty(filler.near(int(marks[0])), full)
+    watch = Watch.over(bench, "at-rest", marks, sight)
+    bench.play("at-rest-write", Trace.writes(marks, flush_every=1))
+    before = twice(watch)
+    bench.idle(_LONG_REST_NS)
+    return bool(moved(watch, before).mean() > _HALF)
 
 
 def fullness(filler: Filler, sight: Sight, high: Estimate) -> Full | None:

@@ -65,8 +65,8 @@ class Twin:
         """One that cleans whatever it holds: how it does that is the same, and shows without filling its cache."""
         section = "translation.cleaning"
         other = self.with_value(section, "when", "aggressive")
-        for mark in ("high_mark", "low_mark"):
-            other.sections[section].pop(mark, None)
+        for only_lazy in ("high_mark", "low_mark", "rest_s"):
+            other.sections[section].pop(only_lazy, None)
         return other
 
     @property

@@ -153,6 +153,15 @@ def test_a_journal_is_no_stall() -> None:
     assert not len(stalls_in(log.cycle_ms, Limits(6.0, found.ms)))
 
 
+def test_a_stall_beside_a_journal_hides_no_other() -> None:
+    """480 visits from one to the next were told for 240: with two in a row each other one was taken for none."""
+    latency = np.full(1100, 14.0)
+    latency[38::240] += 214
+    latency[277] = 792
+    found = append.journal(_log(np.cumsum(latency), latency))
+    assert (found.every, round(found.ms)) == (240, 214)
+
+
 class _Memory(Uninterrupted):
     """A bench whose writes are taken at once up to so many in each burst."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from characterize.blind import changed
+from characterize.blind import changed, small_wild
 from characterize.test_known import _characterized
 from shakedown.fit import moving
 from shakedown.fit.bands import Bands, Homecoming
@@ -48,3 +48,10 @@ def test_bands_that_move_are_told_though_they_begin_nearly_alike(tmp_path: Path)
     assert twin.value("translation", "mapping") == "dynamic"
     assert "translation.mapping" not in twin.unidentified()
     assert "geometry.inner_track_bytes" in twin.unidentified()
+
+
+def test_a_small_drive_whose_bands_move_has_zones_that_hold_spare_ones(tmp_path: Path) -> None:
+    """Of 32 zones each would hold four bands, of which two are spare: no profile, so no twin was written."""
+    outcome = _characterized(small_wild(7960), tmp_path)
+    assert outcome.refusal is None
+    assert outcome.twin.value("translation", "mapping") == "dynamic"

@@ -295,7 +295,10 @@ def _regular(late: Ints, count: int, every: int) -> Ints:
     around = np.sort(np.concatenate([place - every, place, place + every]))
     near = np.searchsorted(around, place + 1, side="right") - np.searchsorted(around, place - 1)
     best = late[(late - late[int(np.argmax(near))] + 1) % every <= _WIDE]
-    return best if len(best) >= _MOST_OFTEN * (count // every) and np.all(np.diff(best) > 1) else late[:0]
+    # One may have a stall beside it; several in a row are no journal.
+    apart = best[np.append(True, np.diff(best) > 1)]
+    often = len(apart) >= _MOST_OFTEN * (count // every)
+    return apart if often and len(best) - len(apart) <= 1 else late[:0]
 
 
 def estimate(seen: Visits, turn_ms: float, layout: Layout, overhead_ms: float, link_mb_s: float) -> Append:

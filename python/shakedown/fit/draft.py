@@ -27,6 +27,7 @@ _SETTLE_MS: Final = 0.2
 _OTHER_WAY: Final = 4
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
+_SPARE_BANDS: Final = 2
 _MERGE_BYTES: Final = 14_680_064
 _ON_DISK: Final = 2.95
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
@@ -259,7 +260,7 @@ def _translation(twin: Twin, facts: Facts) -> None:
             shown = f"{UNKNOWN}; {cache.static_share:.0%} of what was cleaned came to its old place, or to one like it"
         twin.put("translation", "mapping", "dynamic" if cache.moves_bands else "static", shown)
         if cache.moves_bands:
-            twin.put("translation", "spare_bands", 2, f"{UNKNOWN}; some")
+            _put_spare(twin, tracks)
         if cache.moves_bands or not mapping_is_known(twin):
             _doubt_inmost(twin)
     _cache(twin, cache)
@@ -271,6 +272,15 @@ def _translation(twin: Twin, facts: Facts) -> None:
         _doubt(twin, "cache", "cleaning", "streams")
     elif cache.streams_doubted:
         _doubt(twin, "streams")
+
+
+def _put_spare(twin: Twin, tracks: int) -> None:
+    """Bands to move to, in zones that hold enough of others: no profile may have more spare ones than others."""
+    twin.put("translation", "spare_bands", _SPARE_BANDS, f"{UNKNOWN}; some")
+    least_bytes = (2 * _SPARE_BANDS + 1) * tracks * twin.number("geometry", "outer_track_bytes")
+    most = max(int(twin.number("geometry", "capacity_bytes") // least_bytes), 1)
+    if twin.number("geometry", "zones") > most:
+        twin.put("geometry", "zones", most, f"{UNKNOWN}; as many as hold bands enough")
 
 
 def _doubt_inmost(twin: Twin) -> None:

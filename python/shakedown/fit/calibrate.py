@@ -203,7 +203,7 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     """What ends a fill, now that it is known what memory holds: does the twin find as much space if it has no limit?"""
     if cache.length is None or cache.small is None or cache.small.writes is None:
         return
-    small = cache.small.writes
+    small, space = cache.small.writes, None
     ends = space_bound(cache, small)
     # How many writes share a visit decides where a visit takes space of its own; no formula tells how many.
     if cache.layout.visit_tracks.value and not entries_end(cache, small):
@@ -214,7 +214,13 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
         # The twin may stall at its first pass so shortly that this does not show; what takes all space ends with it.
         least_bytes = (small - twin.number("dram", "write_segments")) * gathered_bytes(cache)
         ends = by_twin or least_bytes > SPACE_ENDS * cache.length.bytes_found.value
-    put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends)
+    held = int(twin.number("dram", "write_segments"))
+    put_entries(twin, cache, held, space_ends=ends)
+    if ends and space is not None and small < SPACE_ENDS * space:
+        # It may have been either. With as many as were met the twin is full as soon; by its space it would be later.
+        section, key = "translation.cache", "entries"
+        _, origin = twin.sections[section][key]
+        twin.put(section, key, max(small - held, 1000), origin)
 
 
 def _entries_gathered(twin: Twin, facts: Facts, cache: Cache, make: Make) -> None:

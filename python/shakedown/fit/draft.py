@@ -28,6 +28,8 @@ _OTHER_WAY: Final = 4
 _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _SPARE_BANDS: Final = 2
+# Of fewer visits three journals, which tell one, may need more.
+_SURELY_NO_JOURNAL: Final = 1000
 _MERGE_BYTES: Final = 14_680_064
 _ON_DISK: Final = 2.95
 # The innermost tracks hold less than those in the middle: so many bytes are more of the stroke there.
@@ -354,7 +356,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
             _tracks(twin, "append_tracks", cache.layout.visit_tracks, cache.layout.track_bytes)
     journal = cache.journal
     origin = f"measured: {BY}" if journal and journal.every else f"{UNKNOWN}; none is seen"
-    if journal and not journal.every:
+    if journal and not journal.every and journal.seen >= _SURELY_NO_JOURNAL:
         origin = f"measured: none in {journal.seen} visits {BY}"
     twin.put(section, "journal_every", journal.every if journal else 0, origin)
     twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, origin)

@@ -21,6 +21,7 @@ from shakedown.fit.twin import BY, PERHAPS_MARK, UNKNOWN, Twin
 _FEWER: Final = 0.6
 # So many may have been there before, or gone home meanwhile: of sixty drawn drives eleven at most.
 _STRAY: Final = 12
+_MORE: Final = 1.1
 
 
 def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
@@ -56,17 +57,17 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
 
 
 def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bool) -> None:
-    """Space ends first, or it stalls whatever is in the log: with as many as were met the twin is full as soon.
+    """Space ends first, or it stalls whatever is in the log: somewhat more than there is space for.
 
-    Where none were met it has as many as there is space for.
+    With just as many a pass would make room by its entries, which may be used at once. Space has to be the oldest.
     """
     section, room = "translation.cache", cache.bytes_found or 1000 * gathered_bytes(cache)
-    by_space = int(room / gathered_bytes(cache))
+    by_space = int(min(_MORE * room / gathered_bytes(cache), room / BLOCK_BYTES))
     why = f"{UNKNOWN}; at least {small or 0}: space for as many writes ends first"
     if small is None and stalls:
         why = f"{UNKNOWN}; it stalls as soon as memory is full"
     counts = "write" if packet_writes(cache) > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
-    twin.put(section, "entries", max(cache.regions * small if small else by_space, 1000), why)
+    twin.put(section, "entries", max(by_space, small or 0, 1000), why)
     twin.put(section, "entry_counts", counts, why)
 
 

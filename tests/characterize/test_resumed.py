@@ -1,7 +1,9 @@
 """A course that was interrupted, gone on with on the same drive, which has had a rest meanwhile, or none."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +47,17 @@ def course(profile: str, folder: Path, at: list[str], rest_ns: int = 0) -> Facts
     cut = _Cut(arena, at)
     while True:
         try:
-            bench = ArenaBench(lambda: cut, folder, arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES)  # type: ignore[arg-type,return-value]
+            capacity_bytes = arena.identity.capacity_bytes // BLOCK_BYTES * BLOCK_BYTES
+            bench = ArenaBench(lambda: cut, folder, capacity_bytes, durable=False)  # type: ignore[arg-type,return-value]
             return find(bench, lambda _: None, with_parking=False)
         except _GoneError:
             arena.idle(rest_ns)
+
+
+@pytest.fixture(scope="module")
+def whole_course(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Facts]:
+    """What a profile's course finds that nobody interrupts, found once."""
+    return cache(lambda profile: course(profile, tmp_path_factory.mktemp("whole") / profile, []))
 
 
 @pytest.mark.parametrize(
@@ -64,9 +73,9 @@ def course(profile: str, folder: Path, at: list[str], rest_ns: int = 0) -> Facts
     ],
 )
 def test_what_was_interrupted_comes_out_as_if_it_had_not_been(
-    profile: str, at: list[str], rest_ns: int, tmp_path: Path
+    profile: str, at: list[str], rest_ns: int, whole_course: Callable[[str], Facts], tmp_path: Path
 ) -> None:
-    whole = course(profile, tmp_path / "whole", [])
+    whole = whole_course(profile)
     again = course(profile, tmp_path / "again", at, rest_ns)
     assert not at, "it was never interrupted"
     assert whole.cache

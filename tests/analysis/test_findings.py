@@ -160,6 +160,20 @@ def test_cliff_with_bursts_after_it() -> None:
     assert one("cliff", rows, step=Cliff(hold_ns=60 * S)).value == pytest.approx(1000, abs=10)
 
 
+def test_a_rate_that_falls_and_rises_again_and_again_is_told_as_that() -> None:
+    """31 and 15 MiB/s in turn, three minutes each: "15 after it collapsed" was all that was told."""
+    rows = load(lambda t: np.where((t < 600) | (t // 180 % 2 == 0), 310.0, 100.0), 6000, noise=0.1)
+    found = one("cliff", rows, step=Cliff(hold_ns=60 * S))
+    assert found.value == pytest.approx(720, abs=190)
+    assert found.evidence["rate_after"] == pytest.approx(100, rel=0.1)
+    assert found.evidence["rate_until_end"] == pytest.approx(205, rel=0.1)
+    assert "It did not stay so: until the step ended it came to 20" in found.text
+    rate = one("throughput", rows, step=Cliff(hold_ns=60 * S))
+    assert re.search(r"IOPS after it collapsed at 1[02] min.*, but 20\d IOPS from there to its end\.$", rate.text)
+    lasting = one("cliff", load(lambda t: np.where(t < 600, 310.0, 100.0), 6000, noise=0.1), step=Cliff(hold_ns=60 * S))
+    assert "rate_until_end" not in lasting.evidence
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_cliff_with_late_statuses(seed: int) -> None:
     rows = late_statuses(load(collapsing(2000.0), 2100, seed=seed), seed)

@@ -33,6 +33,9 @@ LOADED_AFTER: Final = "loaded_after_s"
 HELD_IOPS: Final = "held_iops"
 """In the evidence: the rate in the step that went on with the load; where it collapsed in that, the rate since."""
 
+UNTIL_END: Final = "rate_until_end"
+"""In the evidence: the rate from the fall to the end of the step, where that is no fall; in the unit of the others."""
+
 _ENOUGH_STALLS: Final = 3
 """A rate over fewer of the longest requests tells where they happened to fall, rather than what is left."""
 
@@ -85,6 +88,9 @@ def find_cliff(
         located, found = None, passed
     else:
         found = _cliff(step, series, located, going_on)
+        if going_on is None and (came_to := rate_until_end(loaded, located, cliff)):
+            told = f"{found.text} It did not stay so: until the step ended it came to {came_to}."
+            found = _with(found, {UNTIL_END: came_to.value}, told)
     found = _with_hold(found, going_on, cliff, fell=located is not None)
     if "bytes_total" in found.evidence:
         found = _with(found, {"bytes_total": min(int(found.evidence["bytes_total"]), most_bytes)})
@@ -218,6 +224,13 @@ def _cliff(step: str, series: Series, located: LocatedCliff, going_on: GoingOn |
         },
         text=text,
     )
+
+
+def rate_until_end(loaded: Series, located: LocatedCliff, cliff: Cliff) -> Rate | None:
+    """The rate of all that came behind a fall, where it rises and falls several times; None where that is low, too."""
+    later = loaded.since(located.index)
+    rate = Rate.of(float(later.bytes.sum()), float(later.duration_s.sum()), loaded.request_bytes)
+    return rate if rate.value > cliff.drop * located.before.value else None
 
 
 def _loaded_after_s(series: Series, located: LocatedCliff, going_on: GoingOn | None) -> float:

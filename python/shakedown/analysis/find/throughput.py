@@ -8,7 +8,7 @@ from typing import Final
 
 from shakedown.analysis.condition import Cliff
 from shakedown.analysis.estimate import Estimate, quotient, ratio
-from shakedown.analysis.find.cliff import LocatedCliff, cliff_of, locate_cliff
+from shakedown.analysis.find.cliff import UNTIL_END, LocatedCliff, cliff_of, locate_cliff, rate_until_end
 from shakedown.analysis.finding import Evidence, Finding
 from shakedown.analysis.rate import MIB, Rate, bytes_per_unit, figure, rate_unit
 from shakedown.analysis.series import Series
@@ -44,6 +44,9 @@ def find_throughput(step: str, series: Series, cliff: Cliff) -> Finding:
         evidence |= {"cliff_s": located.at_s, "rate_before": located.before.value, "rate_after": located.after.value}
         when = format_duration(located.at_s * NS_PER_S)
         told = f": {located.before} at first, {located.after} after it collapsed at {when}"
+        if came_to := rate_until_end(series, located, cliff):
+            evidence[UNTIL_END] = came_to.value
+            told += f", but {came_to} from there to its end"
     text = f"Step {step} ran at {Rate(estimate.value, unit)}{estimate.interval_text()}{told}"
     return Finding.of(estimate, "throughput", step, unit, evidence, text + ".")
 

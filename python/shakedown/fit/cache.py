@@ -47,7 +47,7 @@ class Cache:
     most_dirty_first: bool | None = None
     """In which order it cleans bands; None: not known."""
     contradicts: bool = False
-    """Whether its marks do, each other, or it cleans in a long silence whatever it holds."""
+    """Whether its marks contradict each other, or it cleans in a long silence whatever it holds."""
     streams_doubted: bool = False
     """Whether what was written to see them may have been cleaned under way."""
     pass_bands: int | None = None

@@ -214,13 +214,8 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
         # The twin may stall at its first pass so shortly that this does not show; what takes all space ends with it.
         least_bytes = (small - twin.number("dram", "write_segments")) * gathered_bytes(cache)
         ends = by_twin or least_bytes > SPACE_ENDS * cache.length.bytes_found.value
-    held = int(twin.number("dram", "write_segments"))
-    put_entries(twin, cache, held, space_ends=ends)
-    if ends and space is not None and small < SPACE_ENDS * space:
-        # It may have been either. With as many as were met the twin is full as soon; by its space it would be later.
-        section, key = "translation.cache", "entries"
-        _, origin = twin.sections[section][key]
-        twin.put(section, key, max(small - held, 1000), origin)
+    either = space is not None and small < SPACE_ENDS * space
+    put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends, or_entries=either)
 
 
 def _entries_gathered(twin: Twin, facts: Facts, cache: Cache, make: Make) -> None:

@@ -338,7 +338,7 @@ def _cache(twin: Twin, cache: Cache) -> None:
     _or_unknown(twin, section, "packet_bytes", cost.packet_bytes or cache.packet_bytes, _packet_bytes(cache))
     if cost.packet_writes and math.isinf(cost.packet_writes.high):
         why = "groups had no more" if cost.holds_more_writes else "no more fit into its bytes"
-        _at_least(twin, section, "packet_writes", cost.packet_writes, why)
+        twin.put_at_least(section, "packet_writes", cost.packet_writes, why)
     else:
         _or_unknown(twin, section, "packet_writes", cost.packet_writes, writes)
     if cache.flash:
@@ -531,10 +531,6 @@ def _tracks(twin: Twin, key: str, found: Estimate, track_bytes: float) -> None:
 
 def _or_unknown(twin: Twin, section: str, key: str, found: Estimate | None, value: int) -> None:
     twin.put(section, key, value, span(found, 0) if found else f"{UNKNOWN}; usual")
-
-
-def _at_least(twin: Twin, section: str, key: str, found: Estimate, why: str) -> None:
-    twin.put(section, key, round(found.value), f"{UNKNOWN}; at least {found.low:.0f}, for {why}")
 
 
 def _blocks(size: float) -> int:

@@ -24,8 +24,11 @@ _STRAY: Final = 12
 _MORE: Final = 1.1
 
 
-def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> None:
-    """Entries, and what counts as one, if memory holds so many writes while the log is full."""
+def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool, or_entries: bool = False) -> None:
+    """Entries, and what counts as one, if memory holds so many writes while the log is full.
+
+    ``or_entries``: that ``space_ends`` a fill is not certain.
+    """
     section, single = "translation.cache", cache.single.writes if cache.single else None
     if cache.by_pressure:
         _entries_at_mark(twin, cache)
@@ -50,16 +53,17 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool) -> Non
         return
     # How many of those that memory holds were in the log already when it was full is not known.
     if small is None or space_ends:
-        _entries_by_space(twin, cache, small, stalls=bool(met))
+        _entries_by_space(twin, cache, small, stalls=bool(met), or_entries=or_entries)
     else:
         surely = max(met or 0, (cache.small.surely or 0) if cache.small else 0)
         _entries_counted(twin, cache, small, single, (met - most_held, surely) if met else None)
 
 
-def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bool) -> None:
+def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bool, or_entries: bool) -> None:
     """Space ends first, or it stalls whatever is in the log: somewhat more than there is space for.
 
     With just as many a pass would make room by its entries, which may be used at once. Space has to be the oldest.
+    Where entries may have ended it, as many as were met, of each log: the twin is full as soon, and by space later.
     """
     section, room = "translation.cache", cache.bytes_found or 1000 * gathered_bytes(cache)
     by_space = int(min(_MORE * room / gathered_bytes(cache), room / BLOCK_BYTES))
@@ -67,7 +71,8 @@ def _entries_by_space(twin: Twin, cache: Cache, small: int | None, *, stalls: bo
     if small is None and stalls:
         why = f"{UNKNOWN}; it stalls as soon as memory is full"
     counts = "write" if packet_writes(cache) > 1 or by_space * BLOCK_BYTES > 0.99 * room else "packet"
-    twin.put(section, "entries", max(by_space, small or 0, 1000), why)
+    count = small * cache.regions if or_entries and small else max(by_space, small or 0)
+    twin.put(section, "entries", max(count, 1000), why)
     twin.put(section, "entry_counts", counts, why)
 
 

@@ -152,8 +152,7 @@ def _filled(
     _tidy(bench, name, order, plan.end(done))
     all_cycles = np.concatenate(cycles)
     if limits and len(stalls):
-        dirty_share = np.minimum(plan.dirty(group, int(stalls[0])) / order.pass_bands, 1.0)
-        stalls = _with_shorter_pass(stalls, all_cycles, limits, dirty_share)
+        stalls = _with_shorter_pass(stalls, all_cycles, limits, lambda at: plan.dirty(at * group) / order.pass_bands)
     before = all_cycles[: stalls[0] if len(stalls) else done]
     pace, taken_ms = None if flush_every else pace_of(before), float(before.sum())
     if not len(stalls):
@@ -286,7 +285,7 @@ def stalls_in(cycle_ms: Floats, limits: Limits) -> Ints:
     return found[:0]
 
 
-def _with_shorter_pass(stalls: Ints, cycle_ms: Floats, limits: Limits, dirty_share: Floats) -> Ints:
+def _with_shorter_pass(stalls: Ints, cycle_ms: Floats, limits: Limits, dirty_share_at: Callable[[int], float]) -> Ints:
     """The stalls and one before them that took twice as long as all else: a pass over such a share of its bands.
 
     The first has no more to clean than what the fill has made dirty by then.
@@ -295,9 +294,10 @@ def _with_shorter_pass(stalls: Ints, cycle_ms: Floats, limits: Limits, dirty_sha
     if limits.least_ms <= limits.stall_ms or len(before) < _IN_A_ROW:
         return stalls
     first = int(np.argmax(before))
+    dirty_share = dirty_share_at(first)
     others_ms = _ALIKE * max(float(np.delete(before, first).max()), limits.usual_ms)
-    least_ms = max(limits.stall_ms, limits.least_ms * dirty_share[first], others_ms + limits.journal_ms)
-    return np.concatenate([[first], stalls]) if dirty_share[first] < 1 and before[first] > least_ms else stalls
+    least_ms = max(limits.stall_ms, limits.least_ms * dirty_share, others_ms + limits.journal_ms)
+    return np.concatenate([[first], stalls]) if dirty_share < 1 and before[first] > least_ms else stalls
 
 
 def _with_first_out_of_turn(stalls: Ints, cycle_ms: Floats, limits: Limits) -> Ints:
@@ -415,10 +415,10 @@ class _Regions:
     def _round(self) -> int:
         return self._together * len(self.firsts)
 
-    def dirty(self, group: int, count: int) -> Ints:
-        """How many regions have something when each of so many groups comes."""
-        _, each = self._parted(np.arange(count) * group)
-        return np.asarray(np.searchsorted(np.cumsum(self.counts), each, side="right") + 1) * len(self.firsts)
+    def dirty(self, number: int) -> int:
+        """How many regions have something when the write with this number comes."""
+        _, each = self._parted(np.array([number]))
+        return (int(np.searchsorted(np.cumsum(self.counts), each[0], side="right")) + 1) * len(self.firsts)
 
     def places(self, begin: int, count: int) -> Ints:
         """The next ones."""

@@ -28,8 +28,7 @@ def put_pass(twin: Twin, facts: Facts) -> None:
         twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))
         return
     if math.isinf(found.bands.high):
-        shown = f"{UNKNOWN}; at least {found.bands.low:.0f}, for one pass cleaned all that was to be"
-        twin.put(section, "bands_per_pass", round(found.bands.value), shown)
+        twin.put_at_least(section, "bands_per_pass", found.bands, "one pass cleaned all that was to be")
         return
     twin.put_measured(section, "bands_per_pass", found.bands, 0)
     visits = cache.ration.visits if cache.ration else found.ration

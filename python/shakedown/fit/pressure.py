@@ -134,8 +134,7 @@ def _cleans_unasked(filler: Filler, sight: Sight, full: Estimate, longest_ms: fl
     bench, layout = filler.bench, filler.layout
     each = layout.space_bytes(BLOCK_BYTES) + layout.space_bytes(filler.size)
     count = int(np.clip(_HALF_FULL * full.value / each, _FEWEST_MARKS, _MOST_MARKS))
-    spacing = whole_blocks(_MARKS_SHARE * bench.capacity_bytes / count)
-    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing
+    marks = _spread(bench, count)
     near = filler.near(int(marks[0]))
     empty(near, full)
     marked = count * layout.space_bytes(BLOCK_BYTES)
@@ -168,12 +167,17 @@ def _cleans_unasked(filler: Filler, sight: Sight, full: Estimate, longest_ms: fl
     return bool(came >= _CAME or late >= _LATE_SHARE)
 
 
+def _spread(bench: Bench, count: int) -> Ints:
+    """So many marks over a large part of the drive."""
+    spacing = whole_blocks(_MARKS_SHARE * bench.capacity_bytes / count)
+    return np.asarray(aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(count) * spacing)
+
+
 @in_one_go
 def cleans_at_rest(filler: Filler, sight: Sight, full: Estimate) -> bool:
     """Whether a long silence brings home what is far below the mark: then nothing stays in the log to be looked at."""
     bench = filler.bench
-    spacing = whole_blocks(_MARKS_SHARE * bench.capacity_bytes / _RESTING)
-    marks = aligned(_MARKS_AT * bench.capacity_bytes) + np.arange(_RESTING) * spacing
+    marks = _spread(bench, _RESTING)
     empty(filler.near(int(marks[0])), full)
     watch = Watch.over(bench, "at-rest", marks, sight)
     bench.play("at-rest-write", Trace.writes(marks, flush_every=1))

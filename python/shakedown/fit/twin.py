@@ -35,6 +35,10 @@ class Twin:
         """Set what was measured, to so many digits."""
         self.put(section, key, round(found.value, digits) if digits else round(found.value), span(found, digits))
 
+    def put_at_least(self, section: str, key: str, found: Estimate, why: str) -> None:
+        """Set what may be more, but is no less; ``why`` no more is known."""
+        self.put(section, key, round(found.value), f"{UNKNOWN}; at least {found.low:.0f}, for {why}")
+
     def value(self, section: str, key: str) -> Plain:
         """A value."""
         return self.sections[section][key][0]

@@ -10,7 +10,8 @@ from characterize.blind import Truth, small_wild, wild, with_values
 from shakedown.characterize.record import Order
 from shakedown.characterize.run import characterize
 from shakedown.device.disk.facts import NO_CONSENT
-from shakedown.fit.counts import Groups, groups
+from shakedown.fit import fill
+from shakedown.fit.counts import Groups, Overwriting, groups, overwriting
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
 from shakedown.fit.twin import Twin
@@ -83,3 +84,48 @@ def test_heads_that_were_parked_stall_no_fill(tmp_path: Path) -> None:
     twin = _twin(truth, tmp_path)
     assert "translation.cache.entries" in twin.unidentified(), "space ends first"
     assert twin.number("translation.cache", "entries") > 1000
+
+
+@pytest.mark.parametrize(("counts", "entries"), [("packet", 5000), ("write", 20_000)])
+def test_overwriting_tells_what_groups_do_not(counts: str, entries: int, tmp_path: Path) -> None:
+    """A visit takes so much space that no group tells. Full, both drives answer a thousand times unlike each other."""
+    limits = {"entry_counts": counts, "entries": entries, "append_tracks": 0.9}
+    values = small_wild(3001).values | {f"translation.cache.{key}": value for key, value in limits.items()}
+    twin = _twin(with_values(values), tmp_path)
+    assert {"translation.cache.entries", "translation.cache.entry_counts"}.isdisjoint(twin.unidentified())
+    assert twin.value("translation.cache", "entry_counts") == counts
+    assert twin.number("translation.cache", "entries") == pytest.approx(entries, rel=0.02)
+
+
+def test_what_is_overwritten_has_left_memory_and_is_few() -> None:
+    found = overwriting(20_000, 4, 40_000, in_memory=100, round_writes=128)
+    assert found is not None
+    assert found.again == 4 * 128
+    # Of four writes all overwrite one time in sixteen.
+    assert found.by_packet == pytest.approx((20_512, 512 + 20_000 * 16 / 15))
+    assert overwriting(3_000, 4, 6_000, in_memory=100, round_writes=128) is None, "too many of so few"
+    assert overwriting(20_000, 4, 21_000, in_memory=100, round_writes=128) is None, "no space to tell"
+
+
+@pytest.mark.parametrize(
+    ("stalled", "is_packet"), [(20_600, True), (21_700, True), (21_150, None), (23_000, False), (None, False)]
+)
+def test_a_fill_that_overwrites_stalls_as_soon_as_any_where_packets_count(
+    stalled: int | None, is_packet: bool | None
+) -> None:
+    assert Overwriting(512, (20_512.0, 21_845.0), 26_000).counts_packets(stalled) is is_packet
+
+
+@pytest.mark.parametrize("firsts", [(0,), (0, 1 << 30)])
+def test_every_other_write_overwrites_one_of_the_first_near_the_same_log(firsts: tuple[int, ...]) -> None:
+    order = fill.Order(firsts, 1 << 29, 1 << 24, 0, 0.0, rewritten=True)
+    again = 2 * 128
+    plan = fill._Regions.of(order, 4000, again)
+    assert again % order.round_writes == 0
+    places = plan.places(0, 3000)
+    fresh, over = places[again::2], places[again + 1 :: 2]
+    assert len({*places[:again], *fresh}) == again + len(fresh)
+    assert list(over) == [places[number % again] for number in range(len(over))]
+    assert list(fresh >= firsts[-1]) == list(over >= firsts[-1])
+    assert plan.end(3000) > max(places % (1 << 30)) >= plan.end(1000)
+    assert plan.dirty(2999) == plan.dirty(2998) > plan.dirty(again)

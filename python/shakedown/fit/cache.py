@@ -96,6 +96,10 @@ class Cache:
     """Where both leave open what an entry is, and groups of small writes tell."""
     grouped: fill.Fill | None = None
     """Of these groups, each durable before the next."""
+    overwriting: counts.Overwriting | None = None
+    """Where no groups tell that, and overwriting does."""
+    overwritten: fill.Fill | None = None
+    """Of small writes as fast as they are taken, every other of which overwrites an older one."""
     all_logs: Cache | None = None
     """As one log, and filled as one, where a fill of one of several ended with its space."""
 
@@ -110,7 +114,7 @@ class Cache:
         whole = replace(self.length, bytes_found=self.length.bytes_found.scaled(self.regions))
         outmost = replace(self.layout, track_bytes=track_bytes)
         one = replace(self, length=whole, layout=outmost, regions=1, borders=(), fill_order=order)
-        one.small = one.single = one.groups = one.grouped = None
+        one.small = one.single = one.groups = one.grouped = one.overwriting = one.overwritten = None
         return one
 
     @property
@@ -216,10 +220,12 @@ def single_space_bound(cache: Cache) -> bool:
 
 
 def counts_packets(cache: Cache) -> bool | None:
-    """Whether entries are packets, where only groups of writes tell; None: not known."""
-    if cache.groups is None or cache.grouped is None:
-        return None
-    return cache.groups.counts_packets(cache.grouped.writes or cache.grouped.written)
+    """Whether entries are packets, where only groups of writes tell, or overwriting; None: not known."""
+    if cache.overwriting and cache.overwritten:
+        return cache.overwriting.counts_packets(cache.overwritten.writes)
+    if cache.groups and cache.grouped:
+        return cache.groups.counts_packets(cache.grouped.writes or cache.grouped.written)
+    return None
 
 
 def packet_writes(cache: Cache) -> int:

@@ -1,7 +1,8 @@
-"""What an entry is, a write or a packet of several: told by groups of writes that leave their last packet nearly empty.
+"""What an entry is, a write or a packet of several, where single durable writes end with the space.
 
-Where a visit to the log takes space of its own, single durable writes end with the space. Groups of a few packets share
-it, but the last packet of a group holds one write: if packets count, the end comes sooner.
+Groups of a few packets share what a visit to the log takes of that, but the last packet of a group holds one write: if
+packets count, the end comes sooner. Where visits take so much that no groups tell, every other write overwrites an
+older one: then half of the writes that the log has taken are worth nothing any more, but hardly any packet.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ from shakedown.fit.layout import Layout
 # Of the way from one end to the other, as a power: what is not near to either tells nothing.
 _NEAR: Final = 1 / 3
 _LEAST_APART: Final = 1.03
+_OUTLASTED: Final = 4
+_FEW: Final = 0.1
+_SAME: Final = 0.02
+_BEYOND: Final = 1.2
+_LEAST_BEYOND: Final = 1.05
+_SPACE_LEFT: Final = 0.95
 
 
 @dataclass(frozen=True)
@@ -58,3 +65,35 @@ def groups(small: Estimate, held: int, layout: Layout, length_bytes: Estimate, m
     tried = [with_packets(count) for count in range(2, (most_together - 1) // held + 2)]
     best = max(tried, key=lambda one: one.apart, default=None)
     return best if best and best.apart >= max(vague ** (1 / _NEAR), _LEAST_APART) else None
+
+
+@dataclass(frozen=True)
+class Overwriting:
+    """A fill of which every other write overwrites one of the first, and after how many it stalls."""
+
+    again: int
+    """How many are overwritten, over and over."""
+    by_packet: tuple[float, float]
+    """Writes until the first stall, if packets count: as memory takes them, or in whatever order it gives them away."""
+    most: int
+    """How many writes are tried: far more than that."""
+
+    def counts_packets(self, stalled: int | None) -> bool | None:
+        """What the first stall tells, or that there is none; None: nothing, as where space may have ended it."""
+        if stalled is None or stalled > (1 + _SAME) * max(self.by_packet):
+            return False
+        return True if any(abs(stalled / one - 1) <= _SAME for one in self.by_packet) else None
+
+
+def overwriting(small: int, held: int, room: float, in_memory: int, round_writes: int) -> Overwriting | None:
+    """One that tells, where ``small`` writes end a fill of packets that hold so many, and there is space for ``room``.
+
+    What is overwritten has left memory, which holds so many; it is a whole number of rounds over all logs.
+    """
+    again = -(-_OUTLASTED * in_memory // round_writes) * round_writes
+    # Those that are overwritten leave whole packets; and by chance some hold nothing but what overwrites them.
+    by_packet = (float(small + again), again + small / (1 - 0.5**held))
+    most = int(min(_BEYOND * max(by_packet), _SPACE_LEFT * room))
+    if again > _FEW * small or most < _LEAST_BEYOND * max(by_packet):
+        return None
+    return Overwriting(again, by_packet, most)

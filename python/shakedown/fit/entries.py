@@ -89,7 +89,7 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
     counted = [single] if by_packet and single else [small]
     what = "small writes"
     if by_groups:
-        counted, what = _packets_met(cache), "packets, several of them durable at a time,"
+        counted, what = _packets_met(cache, small)
     if single and not by_packet and not by_space_alone and single > small:
         # What a visit to the log takes at once may have hidden the last that had room.
         counted.append(single)
@@ -133,11 +133,15 @@ def _about(low: int, high: int) -> str:
     return f"{max(low - _STRAY, 0)}..{high + _STRAY}"
 
 
-def _packets_met(cache: Cache) -> list[int]:
-    """Between how many packets groups of writes stalled for the first time."""
-    assert cache.groups and cache.grouped and cache.grouped.writes
-    before = cache.grouped.writes // cache.groups.writes * cache.groups.packets
-    return [before, before + cache.groups.packets - 1]
+def _packets_met(cache: Cache, small: int) -> tuple[list[int], str]:
+    """Between how many packets writes stalled for the first time, and how they were written."""
+    if cache.overwritten is None and cache.groups and cache.grouped and cache.grouped.writes:
+        before = cache.grouped.writes // cache.groups.writes * cache.groups.packets
+        return [before, before + cache.groups.packets - 1], "packets, several of them durable at a time,"
+    held, visit = shared_writes(cache), cache.small.pace.writes if cache.small and cache.small.pace else None
+    # The last packet of a visit may hold less than others.
+    packets = [-(-small // held), round(small * -(-visit // held) / visit)] if visit else [-(-small // held)]
+    return packets, "packets, by as many writes as fill them,"
 
 
 def _entries_at_mark(twin: Twin, cache: Cache) -> None:

@@ -42,7 +42,9 @@ from shakedown.fit import (
 from shakedown.fit.cache import (
     VISIT_PACKETS,
     Cache,
+    counts_packets,
     entries_end,
+    gathered_bytes,
     packet_writes,
     says_all,
     single_is_quick,
@@ -261,7 +263,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
             return cache
         _find_lazy(bench, facts, cache, sight, tell)
     _fill(bench, cache, tell)
-    _fill_in_groups(bench, facts, cache, tell)
+    _fill_otherwise(bench, facts, cache, tell)
     _fill_all_logs(bench, facts, cache, tell)
     cache.packet_bytes = _packet_bytes(facts, cache)
     _band_again(bench, cache, sight, tell)
@@ -547,10 +549,10 @@ def _fill_all_logs(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None
     cache.all_logs = cache.as_one_log(order, facts.track_bytes(0.0))
     most = int(_MORE_THAN_ENOUGH * cache.regions * met)
     _fill_up(bench, cache.all_logs, tell, min(most, fill.MOST_WRITES), " near every log")
-    _fill_in_groups(bench, facts, cache.all_logs, tell)
+    _fill_otherwise(bench, facts, cache.all_logs, tell)
 
 
-def _fill_in_groups(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
+def _fill_otherwise(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> None:
     """Where full packets end with the entries, and those of one write with the space, which hides what an entry is."""
     held, met = packet_writes(cache), cache.small.writes if cache.small else None
     # One packet may hold a group that is to fill two.
@@ -563,10 +565,15 @@ def _fill_in_groups(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Non
         return
     together = appends.most_at_once(facts.bursts)
     cache.groups = counts.groups(small, held, cache.layout, cache.length.bytes_found, together)
-    if cache.groups is None:
-        return
-    tell("fill with small writes, in groups that are durable")
-    cache.grouped = filled(bench, cache, "grouped", int(_MORE_THAN_ENOUGH * cache.groups.otherwise))
+    if cache.groups:
+        tell("fill with small writes, in groups that are durable")
+        cache.grouped = filled(bench, cache, "grouped", int(_MORE_THAN_ENOUGH * cache.groups.otherwise))
+    if counts_packets(cache) is None and cache.in_memory and cache.fill_order:
+        room = cache.length.bytes_found.low / gathered_bytes(cache)
+        cache.overwriting = counts.overwriting(met, held, room, cache.in_memory, cache.fill_order.round_writes)
+        if cache.overwriting:
+            tell("fill with small writes, every other one over an older one")
+            cache.overwritten = filled(bench, cache, "overwritten", cache.overwriting.most)
 
 
 def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
@@ -576,5 +583,6 @@ def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     # To clean all that a fill left where nothing is a stream takes nobody knows how long.
     for first in order.firsts:
         emptying(bench, cache).before(first)
-    flush_every = {"small": 0, "single": 1, "grouped": cache.groups.writes if cache.groups else 1}[kind]
-    return fill.fill(bench, f"fill-{kind}", order, flush_every=flush_every, known=cache.journal, most=most)
+    flush_every = {"single": 1, "grouped": cache.groups.writes if cache.groups else 1}.get(kind, 0)
+    again = cache.overwriting.again if kind == "overwritten" and cache.overwriting else 0
+    return fill.fill(bench, f"fill-{kind}", order, flush_every=flush_every, known=cache.journal, most=most, again=again)

@@ -77,6 +77,16 @@ class Order:
     pass_bands: float = 1.0
     """How many bands such a pass cleans."""
 
+    @property
+    def together(self) -> int:
+        """How many writes go to one place before the next one."""
+        return _TOGETHER if len(self.firsts) > 1 else 1
+
+    @property
+    def round_writes(self) -> int:
+        """How many go to all places in turn."""
+        return self.together * len(self.firsts)
+
 
 @dataclass(frozen=True)
 class Fill:
@@ -99,16 +109,24 @@ class Fill:
 
 
 def fill(
-    bench: Bench, name: str, order: Order, *, flush_every: int, known: Journal | None, most: int = MOST_WRITES
+    bench: Bench,
+    name: str,
+    order: Order,
+    *,
+    flush_every: int,
+    known: Journal | None,
+    most: int = MOST_WRITES,
+    again: int = 0,
 ) -> Fill:
     """Write scattered blocks into regions, one after the other, until one stalls; then tidy up.
 
-    With ``flush_every`` each group of so many is durable before the next one begins, and stalls as a whole.
+    With ``flush_every`` each group of so many is durable before the next one begins, and stalls as a whole. With
+    ``again`` every other write behind the first so many, whole rounds over all places, overwrites one of these.
 
     ``known`` is the journal, which takes long now and then though there is room; None: find it in the first writes,
     each of which has to be durable then.
     """
-    plan = _Regions.of(order, most)
+    plan = _Regions.of(order, most, again)
     begun = [0]
 
     def course() -> Fill:
@@ -382,12 +400,14 @@ class _Regions:
     """
 
     firsts: Ints
+    together: int
     counts: Ints
     slots: int
     bytes_each: int
+    again: int = 0
 
     @staticmethod
-    def of(order: Order, most: int) -> _Regions:
+    def of(order: Order, most: int, again: int = 0) -> _Regions:
         slots = max(order.region_bytes // BLOCK_BYTES, 16)
         counts, done, most = [], 0, most // len(order.firsts)
         for _ in range(max(order.room_bytes // (slots * BLOCK_BYTES), 1)):
@@ -395,42 +415,49 @@ class _Regions:
                 break
             counts.append(min(max(_LEAST_EACH, done // _EACH_SHARE), slots * 6 // 10, most - done))
             done += counts[-1]
-        return _Regions(np.array(order.firsts), np.array(counts), slots, slots * BLOCK_BYTES)
+        return _Regions(np.array(order.firsts), order.together, np.array(counts), slots, slots * BLOCK_BYTES, again)
 
     def end(self, count: int) -> int:
         """How far behind its first the region of the last of so many ends, at any place."""
-        each = -(-count // self._round) * self._together
+        fresh = self._newest(count - 1) + 1
+        each = -(-fresh // self._round) * self.together
         return (int(np.searchsorted(np.cumsum(self.counts), each)) + 1) * self.bytes_each
 
     @property
     def writes(self) -> int:
-        return int(self.counts.sum()) // self._together * self._round
-
-    @property
-    def _together(self) -> int:
-        """How many go to one place before the next one."""
-        return _TOGETHER if len(self.firsts) > 1 else 1
+        return int(self.counts.sum()) // self.together * self._round
 
     @property
     def _round(self) -> int:
-        return self._together * len(self.firsts)
+        return self.together * len(self.firsts)
 
     def dirty(self, number: int) -> int:
         """How many regions have something when the write with this number comes."""
-        _, each = self._parted(np.array([number]))
+        _, each = self._parted(np.array([self._newest(number)]))
         return (int(np.searchsorted(np.cumsum(self.counts), each[0], side="right")) + 1) * len(self.firsts)
 
     def places(self, begin: int, count: int) -> Ints:
         """The next ones."""
         ends = np.cumsum(self.counts)
-        place, each = self._parted(np.arange(begin, begin + count))
+        place, each = self._parted(self._numbers(np.arange(begin, begin + count)))
         region = np.searchsorted(ends, each, side="right")
         inside = each - np.concatenate([[0], ends])[region]
         base = scattered(int(self.counts.max()), 0, self.slots, BLOCK_BYTES)
         return np.asarray(self.firsts[place] + region * self.bytes_each + base[inside])
 
+    def _numbers(self, writes: Ints) -> Ints:
+        """Of the place that each write goes to: none twice, unless every other one is to overwrite one of the first."""
+        if not self.again:
+            return writes
+        pairs, second = np.divmod(writes - self.again, 2)
+        return np.where(pairs < 0, writes, np.where(second, pairs % self.again, self.again + pairs))
+
+    def _newest(self, write: int) -> int:
+        """The number of the last place that something was written to, up to this write."""
+        return int(self._numbers(np.array([max(write - 1, 0), write])).max())
+
     def _parted(self, numbers: Ints) -> tuple[Ints, Ints]:
         """At which place each write is, and its number there."""
         turn, inside = np.divmod(numbers, self._round)
-        place, inside = np.divmod(inside, self._together)
-        return place, turn * self._together + inside
+        place, inside = np.divmod(inside, self.together)
+        return place, turn * self.together + inside

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import bands, begins, counts, fill, flash, layout, length, marks, pressure, ration, streams
+from shakedown.fit import bands, begins, cleaning, counts, fill, flash, layout, length, marks, pressure, ration, streams
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.forced import Passes
 from shakedown.fit.placement import Place
@@ -131,6 +131,11 @@ class Cache:
         """Of a band at a share of the capacity, between those that were seen."""
         shares = sorted(self.bands)
         return float(np.interp(share, shares, [self.bands[one].size_bytes.value for one in shares]))
+
+    def passed(self, capacity_bytes: int) -> cleaning.Pass:
+        """What a forced pass does, where the length of the log and bands are known."""
+        assert self.length
+        return cleaning.pass_over(self.length, self.marks_at, capacity_bytes, self.band_bytes)
 
     @property
     def burst_hides_log(self) -> bool:

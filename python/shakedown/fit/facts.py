@@ -481,17 +481,11 @@ def _find_ration(cache: Cache, filler: length.Filler, known: forced.Known, tell:
     """Where passes came sooner than the room that they make is used: after how many writes, and until when."""
     met = cache.length
     assert met
-    passed = _passed(filler.bench, cache)
+    passed = cache.passed(filler.bench.capacity_bytes)
     if passed.ration or met.uneven:
         tell("rationed writes")
         pass_bands = max(round(passed.bands.value), 1)
         cache.ration = ration.measure(filler, cache.bands[0.5], known, pass_bands, met.stall_ms)
-
-
-def _passed(bench: Bench, cache: Cache) -> cleaning.Pass:
-    """What a forced pass does, where the length of the log and bands are known."""
-    assert cache.length
-    return cleaning.pass_over(cache.length, cache.marks_at, bench.capacity_bytes, cache.band_bytes)
 
 
 def forced_passes(bench: Bench, facts: Facts, cache: Cache) -> tuple[length.Filler, forced.Known]:
@@ -515,7 +509,7 @@ def _fill(bench: Bench, cache: Cache, tell: Tell) -> None:
         first, region = whole_blocks(cache.bands[0.5].border + forced.FREE_BANDS * size), int(size)
     settle_ns = settling_ns(cache, SETTLE_BANDS)
     bench.idle(settling_ns(cache, _MARKED_BANDS))
-    pass_bands = max(_passed(bench, cache).bands.value, 1.0) if cache.length and cache.bands else 1.0
+    pass_bands = max(cache.passed(bench.capacity_bytes).bands.value, 1.0) if cache.length and cache.bands else 1.0
     rewritten = cache.streams is not None
     room_bytes = bench.capacity_bytes - first
     cache.fill_order = fill.Order((first,), room_bytes, region, settle_ns, cache.pass_ms, rewritten, pass_bands)

@@ -99,29 +99,33 @@ class Filler:
         share = whole_blocks(self.bench.capacity_bytes >> 17)
         return min(max(share, _LEAST_FILLER_BYTES), _MOST_FILLER_BYTES)
 
+    @property
+    def slot_bytes(self) -> int:
+        """From one place to the next."""
+        return self.size + _SLOT_GAP_BYTES
+
     def offsets(self, count: int, begin: int = 0) -> Ints:
         """Places of so many writes from number ``begin`` on, none in sequence."""
-        each = self.size + _SLOT_GAP_BYTES
         first, slots = aligned(_FILLER_AT * self.bench.capacity_bytes), _SLOTS
         if self.room:
             first = self.room.first
-            slots = int(np.clip(self.room.size_bytes // each, _LEAST_SLOTS, _SLOTS))
-        return scattered(count, first, slots, each, begin=begin)
+            slots = int(np.clip(self.room.size_bytes // self.slot_bytes, _LEAST_SLOTS, _SLOTS))
+        return scattered(count, first, slots, self.slot_bytes, begin=begin)
 
     def near(self, offset: int) -> Filler:
         """One whose places lie before an offset, or well behind one near the edge: a spread cache has its log there."""
-        each = (self.size + _SLOT_GAP_BYTES) * _SLOTS
-        first = offset - each - _APART_BYTES
+        size_bytes = self.slot_bytes * _SLOTS
+        first = offset - size_bytes - _APART_BYTES
         if first < 0:
             first = offset + self.bench.capacity_bytes // 64
-        return replace(self, room=Room(aligned(first), each, offset))
+        return replace(self, room=Room(aligned(first), size_bytes, offset))
 
     def cut(self, band_bytes: float) -> tuple[float, float]:
         """How many times as much they fill as is counted, about and at most, if borders of bands cut some in two.
 
         Each of those takes a packet more. Where bands are not known (0 bytes) one may be cut.
         """
-        borders = _SLOTS * (self.size + _SLOT_GAP_BYTES) / band_bytes if band_bytes else 1.0
+        borders = _SLOTS * self.slot_bytes / band_bytes if band_bytes else 1.0
         more = self.layout.least_bytes / self.layout.space_bytes(self.size) / _SLOTS
         return 1 + borders * more, 1 + float(np.ceil(borders)) * more
 

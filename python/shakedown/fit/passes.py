@@ -89,7 +89,7 @@ def pass_of(facts: Facts) -> Pass | None:
     cache = facts.cache
     if cache is None or not cache.length or cache.by_pressure or not band_size_is_known(facts):
         return None
-    return pass_over(cache.length, cache.marks_at, facts.capacity_bytes, cache.band_bytes)
+    return cache.passed(facts.capacity_bytes)
 
 
 def band_size_is_known(facts: Facts) -> bool:

@@ -47,6 +47,7 @@ _LEAST_TURNS: Final = 0.02
 _LEAST_OFTEN: Final = 3
 _MOST_OFTEN: Final = 0.75
 _WIDE: Final = 2
+_FAR: Final = 8
 # What packets may hold at most is known if it is to so much.
 _MOST_APART: Final = 2
 _MOST_ALIKE: Final = 3
@@ -272,20 +273,30 @@ def many(bench: Bench, stretch: Stretch, settle_ns: int = 0) -> Many:
     return Many(float(done_ms[-1] - done_ms[_MANY // 4]) / (_MANY - 1 - _MANY // 4), stretch)
 
 
-def journal(log: Log) -> Journal:
-    """From the log of single durable writes: visits that take much longer, at even distances."""
+def journal(log: Log, *, beside_passes: bool = False) -> Journal:
+    """From the log of single durable writes: visits that take much longer, at even distances.
+
+    ``beside_passes``: some wait for operations of cleaning, several of them near each other.
+    """
     cycle = log.cycle_ms
     nothing = Journal(0, 0.0, len(cycle))
     if not len(cycle):
         return nothing
     usual = float(np.median(cycle))
     late = held_up(cycle)
+    late = _alone(late) if beside_passes else late
     # Every how many: so that most of those that would have to be late are. A single stall in between is something else.
     apart = np.unique(late[:, None] - late[None, :])
     best = max((_regular(late, len(cycle), int(every)) for every in apart[apart > 1]), key=len, default=late[:0])
     if len(best) < _LEAST_OFTEN:
         return nothing
     return Journal(int(np.median(np.diff(best))), float(np.median(cycle[best])) - usual, len(cycle))
+
+
+def _alone(late: Ints) -> Ints:
+    """Those of some visits that are near no other."""
+    gaps = np.concatenate([[_FAR], np.diff(late), [_FAR]])
+    return late[np.minimum(gaps[1:], gaps[:-1]) >= _FAR]
 
 
 def _regular(late: Ints, count: int, every: int) -> Ints:

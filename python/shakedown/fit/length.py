@@ -142,15 +142,16 @@ class Filler:
         offsets = self.offsets(count, begin)
         return self.bench.play(name, Trace.writes(offsets, self.size, flush_every=1))
 
-    def journal(self, room_bytes: float = np.inf) -> Journal | None:
+    def journal(self, room_bytes: float = np.inf) -> Journal:
         """Every how many visits to the log one takes longer: small writes, so that no room is wanted meanwhile.
 
-        None where so much room is too little to tell.
+        Where so much room is too little for that, one place over and over: then passes over one band come in between.
         """
         count = int(min(_JOURNAL_WRITES, room_bytes / self.layout.space_bytes(BLOCK_BYTES)))
-        if count < _FEWEST_JOURNAL_WRITES:
-            return None
-        return journal(self.bench.play("journal", Trace.writes(self.offsets(count), flush_every=1)))
+        if count >= _FEWEST_JOURNAL_WRITES:
+            return journal(self.bench.play("journal", Trace.writes(self.offsets(count), flush_every=1)))
+        offsets = np.repeat(self.offsets(1), _JOURNAL_WRITES)
+        return journal(self.bench.play("journal", Trace.writes(offsets, flush_every=1)), beside_passes=True)
 
     def flush_out(self, length_bytes: float) -> None:
         """Leave nothing in the cache but one place, written over and over: of a small log many would take a part."""

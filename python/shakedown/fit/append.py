@@ -296,7 +296,7 @@ def journal(log: Log, *, beside_passes: bool = False) -> Journal:
 def _alone(late: Ints) -> Ints:
     """Those of some visits that are near no other."""
     gaps = np.concatenate([[_FAR], np.diff(late), [_FAR]])
-    return late[np.minimum(gaps[1:], gaps[:-1]) >= _FAR]
+    return np.asarray(late[np.minimum(gaps[1:], gaps[:-1]) >= _FAR])
 
 
 def _regular(late: Ints, count: int, every: int) -> Ints:

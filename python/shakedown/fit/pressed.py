@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from shakedown.fit import begins, length, marks, pressure, streams
+from shakedown.fit import begins, length, marks, outrun, pressure, streams
 from shakedown.fit.bands import SHARES
 from shakedown.fit.cache import Cache, gathered_bytes, packet_writes
 from shakedown.fit.dram import Bursts
@@ -48,7 +48,7 @@ def find(bench: Bench, cache: Cache, sight: Sight, track_bytes: TrackBytes, burs
     tell("length of the log")
     large = replace(filler_in_band(bench, cache), large=True)
     passed = cache.pass_bands or pressure.MOST_COUNTED
-    whole = pressure.whole_length(large, band, sight.turn_ms, track_bytes(0.5), full, passed)
+    whole = outrun.whole_length(large, band, sight.turn_ms, track_bytes(0.5), full, passed)
     if whole is None or whole.value <= full.high.value:
         return
     cache.length = replace(met, bytes_found=whole)

@@ -17,8 +17,9 @@ from shakedown.characterize.record import RECORD_NAME, Order, Record
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageError
 from shakedown.fit.calibrate import calibrate
+from shakedown.fit.course import find
 from shakedown.fit.draft import draft
-from shakedown.fit.facts import Facts, find
+from shakedown.fit.facts import Facts
 from shakedown.fit.trace import Bench, whole_blocks
 from shakedown.fit.twin import Twin
 from shakedown.result.atomic import make_folder, replace_file

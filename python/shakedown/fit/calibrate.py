@@ -22,10 +22,11 @@ from shakedown.fit.cache import (
     packets_are_told,
     space_bound,
 )
+from shakedown.fit.course import filled, forced_passes
 from shakedown.fit.draft import mapping_is_known, put_follow
 from shakedown.fit.entries import put_entries, put_entries_gathered
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import Facts, filled, forced_passes
+from shakedown.fit.facts import Facts
 from shakedown.fit.fillers import emptying, filler_of
 from shakedown.fit.follow import follow_turns
 from shakedown.fit.passes import band_size_is_known, pass_of

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from shakedown.fit.cache import Cache
+from shakedown.fit.course import filled
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.facts import filled
 from shakedown.fit.pace import Pace
 from shakedown.fit.trace import Bench
 from shakedown.fit.twin import Twin

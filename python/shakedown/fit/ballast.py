@@ -1,0 +1,80 @@
+"""Ballast: bands that are dirty first, so that a drive which cleans at once is busy with them for a while.
+
+After each turn of the host such a drive does one operation of cleaning, and in silence one after the other. What is
+written behind ballast stays in its log meanwhile, and can be looked at. Memory gathers ballast, so hundreds of bands
+become dirty within a few visits to the log, between which only a few operations of cleaning come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from shakedown.fit.place import aligned
+from shakedown.fit.trace import WRITE, Bench, Found, Ints, Log, Trace
+
+_BANDS: Final = 400
+_AT: Final = 0.1
+_SHARE: Final = 0.15
+_FEWEST: Final = 20
+_MOST_STEP_BYTES: Final = 512 << 20
+_PIECE_STEP_BYTES: Final = 64 << 10
+# Reading it and writing it back are two operations at least; of most bands they are many more.
+_OPERATIONS: Final = 3
+_LONG_NS: Final = 1_000_000_000
+# Until all is home.
+CLEAN_NS: Final = 60_000_000_000
+
+
+@dataclass
+class Ballasted:
+    """Implements ``Bench``. The first that is written behind a silence comes behind ballast."""
+
+    bench: Bench
+    writes: int = 2
+    """To each band of ballast: more than anything else that is written to one band, where the dirtiest go first."""
+    bands: int = _BANDS
+    _left: float = field(default=0.0)
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Size of the drive."""
+        return self.bench.capacity_bytes
+
+    def play(self, name: str, trace: Trace) -> Log:
+        """Play a trace."""
+        if self._left <= 0 and (trace.verbs == WRITE).any():
+            self.lay()
+        self._left -= len(trace.offsets)
+        return self.bench.play(name, trace)
+
+    def idle(self, duration_ns: int) -> None:
+        """Leave the drive alone; all goes home, ballast first."""
+        if duration_ns >= _LONG_NS:
+            self.clean()
+        else:
+            self.bench.idle(duration_ns)
+
+    def clean(self) -> None:
+        """Let all go home."""
+        self.bench.idle(CLEAN_NS if self._left <= 0 else 3 * CLEAN_NS)
+        self._left = 0.0
+
+    def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
+        """As the bench does."""
+        return self.bench.in_one_go(course, undo)
+
+    def lay(self) -> None:
+        """Write ballast, as fast as it is taken."""
+        places = self.places(_AT, self.bands, self.writes)
+        self._left = float(_OPERATIONS * self.bands)
+        self.bench.play("ballast", Trace.writes(places, flush_every=len(places)))
+
+    def places(self, at: float, bands: int, writes: int) -> Ints:
+        """So many writes to each of so many bands from a share of the capacity on, all bands in turn."""
+        step = min(_MOST_STEP_BYTES, aligned(_SHARE * self.capacity_bytes / max(bands, _FEWEST)))
+        firsts = aligned(at * self.capacity_bytes) + np.arange(bands) * step
+        return np.asarray((firsts[None, :] + np.arange(writes)[:, None] * _PIECE_STEP_BYTES).ravel())

@@ -140,7 +140,7 @@ def _capacity_bytes(target: Identity) -> int:
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
     tell("fitting the twin")
     twin = draft(facts, order.name, f"Twin of {order.target}", model)
-    refusal = _AT_ONCE if facts.cleans_at_once else _HIDDEN if facts.moved.hidden else None
+    refusal = _AT_ONCE if facts.cleans_at_once and facts.cache is None else _HIDDEN if facts.moved.hidden else None
     if refusal is None:
         try:
             twin = calibrate(twin, facts, _modelled)

@@ -295,6 +295,8 @@ def journal(log: Log, *, beside_passes: bool = False) -> Journal:
 
 def _alone(late: Ints) -> Ints:
     """Those of some visits that are near no other."""
+    if not len(late):
+        return late
     gaps = np.concatenate([[_FAR], np.diff(late), [_FAR]])
     return np.asarray(late[np.minimum(gaps[1:], gaps[:-1]) >= _FAR])
 

@@ -6,24 +6,30 @@ clean takes as long as its seek and its visit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit.ballast import Ballasted
+from shakedown.fit import counts, fill, pressure, streams
+from shakedown.fit.ballast import CLEAN_NS, Ballasted
+from shakedown.fit.bands import SHARES, Bands
+from shakedown.fit.cache import Cache, gathered_bytes, packet_writes, space_bound
 from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.length import Filler
+from shakedown.fit.facts import Facts
+from shakedown.fit.length import Filler, Length
+from shakedown.fit.log import destaged, find_layout
 from shakedown.fit.marks import moved, twice
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place
 from shakedown.fit.pressure import Drain
 from shakedown.fit.seek import Surface
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Tell, Trace, at_blocks
 from shakedown.fit.whereabouts import Sight, Watch
 
+_LEAST_BYTES: Final = 500_000_000_000
 _HOME: Final = 0.42
 _FROM: Final = (0.02, 0.25, 0.5, 0.75, 0.98)
 _REPEATS: Final = 3
@@ -49,6 +55,190 @@ _SURE: Final = 2
 _BEHIND_AT: Final = 0.25
 
 
+# More than what lies side by side in a band, where the dirtiest go first.
+_MANY_WRITES: Final = 250
+_FEW_WRITES: Final = 2
+_FEWEST_TRACKS: Final = 1.5
+_SURE_SIZE: Final = 1.1
+
+_TIMED_BANDS: Final = 24
+_FIRST_SILENCE_NS: Final = 1_000_000_000
+_LONGEST_SILENCE_NS: Final = 300_000_000_000
+
+_LENGTH_BANDS: Final = (100, 400, 1600, 6400)
+_LENGTH_WRITES: Final = 4
+_PER_BAND: Final = 8
+_INSIDE: Final = 0.15
+# What the way of the heads to the log is known to.
+_WAY_TURNS: Final = 0.15
+_STALLED: Final = 8.0
+_JOURNAL_OFF: Final = 0.3
+
+_FILL_AT: Final = 0.3
+_FILL_SHARE: Final = 0.6
+_FILL_BANDS: Final = 2000
+_DIRTY_BANDS: Final = 500
+_PASS_OF_BAND: Final = 1.5
+_DIRTY_WRITES: Final = 30
+# All bands that a fill made dirty.
+_FILLED_NS: Final = 200_000_000_000_000
+
+
+def can_be_ballasted(facts: Facts) -> bool:
+    """Whether ballast outlasts what is looked at behind it: enough bands, memory that gathers it, and a log on disk."""
+    return facts.capacity_bytes >= _LEAST_BYTES and facts.bursts.write_back and not facts.moved.flash_share > _HALF
+
+
+def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
+    """All of it."""
+    ballasted = Ballasted(bench, _FEW_WRITES)
+    once = Once(ballasted)
+    tell("where the cache lies")
+    where, write_ms = place(once, facts.surface, facts.seeks)
+    cache = Cache(where, facts.bursts.writes if facts.bursts.write_back else 1, sight.turn_ms)
+    cache.by_pressure = True
+    tell("order of cleaning")
+    cache.most_dirty_first = most_dirty_first(ballasted, sight)
+    by_dirt = cache.most_dirty_first is not False
+    drained = Drained(ballasted, sight)
+    seen: dict[float, pressure.Seen] = {}
+    for share in SHARES:
+        tell(f"bands at {share:.0%}")
+        found = pressure.band_at(drained, share, most_dirty_first=by_dirt)
+        if found is not None and found.band.size_bytes.value > _FEWEST_TRACKS * facts.track_bytes(share):
+            seen[share] = found
+    cache.bands = {share: found.band for share, found in seen.items()}
+    ballasted.band_bytes = 1.1 * cache.longest_band_bytes or ballasted.band_bytes
+    cache.static_share, cache.far_would_show = pressure.static_share(list(seen.values())), True
+    if 0.5 in cache.bands:
+        tell("time to clean a band")
+        cache.band_ms = band_ms(ballasted, cache.bands[0.5], sight)
+    ballasted.writes = _MANY_WRITES if by_dirt else _FEW_WRITES
+    tell("streams")
+    cache.streams = streams.measure(ballasted, sight)
+    find_layout(ballasted, facts, cache, sight, CLEAN_NS)
+    tell("cost of a cached write")
+    heads_at = {"outer": 0, "inner": bench.capacity_bytes - (512 << 20)}.get(
+        cache.place, aligned(_HOME * bench.capacity_bytes)
+    )
+    single = visits(once, facts.bursts, heads_at, write_ms - facts.overhead_ms)
+    cost = appends.estimate(single, sight.turn_ms, cache.layout, facts.overhead_ms, facts.link.rate_mb_s.value)
+    turns = cost.append_turns
+    cache.append = replace(
+        cost, append_turns=Estimate(turns.value, max(turns.low - _WAY_TURNS, 0.0), turns.high + _WAY_TURNS)
+    )
+    tell("journal")
+    ballasted.clean()
+    cache.journal = Filler(ballasted, cache.layout).journal(0.0)
+    tell("length of the log")
+    cache.length = length(ballasted, cache)
+    tell("what memory writes at once")
+    ballasted.clean()
+    cache.destage_bytes = destaged(ballasted, facts, cache)
+    tell("fill with small writes, as fast as they are taken")
+    _find_entries(ballasted, cache)
+    return cache
+
+
+def band_ms(ballasted: Ballasted, band: Bands, sight: Sight) -> Estimate | None:
+    """Time for a band with one piece in it, from how many more are home behind a longer silence; None: too few."""
+    bench = ballasted.bench
+    count = int(min(_TIMED_BANDS, (bench.capacity_bytes * 0.95 - band.border) // band.size_bytes.value))
+    # Where tracks begin that are dirty first, all of a band is cleaned.
+    places = at_blocks(band.border + (np.arange(count) + 0.05) * band.size_bytes.value)
+
+    def home_after(silence_ns: int) -> int:
+        ballasted.clean()
+        watch = Watch.over(bench, "timed", places, sight)
+        ballasted.put("timed-write", places)
+        bench.idle(silence_ns)
+        return int(np.sum(~watch.away()))
+
+    silence_ns = _FIRST_SILENCE_NS
+    while silence_ns < _LONGEST_SILENCE_NS:
+        short, long = home_after(silence_ns), home_after(2 * silence_ns)
+        if long - short >= count // 4 and long < count - 1:
+            each = silence_ns / 1e6 / (long - short)
+            return Estimate(each, each * (1 - 1 / (long - short)), each * (1 + 1 / (long - short)))
+        if long >= count - 1:
+            return None
+        silence_ns *= 2
+    return None
+
+
+def length(ballasted: Ballasted, cache: Cache) -> Length | None:
+    """The length of the log: large writes to one place, behind ballast that outlasts them, until one has to wait.
+
+    What it waits for is that all bands are cleaned of which something lies where the log was begun.
+    """
+    bench, layout = ballasted.bench, cache.layout
+    assert cache.journal
+    # All of it in one log, of several.
+    ends = np.array([0.0, *cache.borders, float(bench.capacity_bytes)])
+    log_at = int(np.argmax(np.diff(ends)))
+    first = aligned(ends[log_at] + _INSIDE * (ends[log_at + 1] - ends[log_at]))
+    filler = Filler(bench, layout, large=True).near(aligned(ends[log_at + 1] - _INSIDE * np.diff(ends)[log_at]))
+    space = layout.space_bytes(filler.size)
+    for bands in _LENGTH_BANDS:
+        ballasted.clean()
+        places = ballasted.places(first / bench.capacity_bytes, bands, _LENGTH_WRITES)
+        ballasted.put("length-ballast", places)
+        held = len(places) * gathered_bytes(cache)
+        log = bench.play(
+            "length", Trace.writes(np.repeat(filler.offsets(1), _PER_BAND * bands), filler.size, flush_every=1)
+        )
+        cycle = log.cycle_ms
+        usual = float(np.median(cycle[: max(len(cycle) // 8, 8)]))
+        is_journal = np.abs(cycle - usual - cache.journal.ms) < _JOURNAL_OFF * cache.journal.ms
+        late = np.flatnonzero((cycle > _STALLED * usual) & ~is_journal)
+        if len(late) and late[0] > 8:
+            # Behind each pass a visit records that as well.
+            recorded = 0.0 if cache.band_ms is None else float(cycle[: late[0]].sum()) / cache.band_ms.value
+            recorded *= layout.visit_bytes
+            met = held + float(late[0]) * space + recorded / 2
+            error = held / 2 + space + layout.error_share(filler.size) * met + recorded / 2
+            return Length(
+                Estimate(met, met - error, met + error), float(cycle[late[0]]), 1.0, np.inf, 0.0, 1, 1, cache.journal
+            )
+    return None
+
+
+def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
+    """How many small writes have room, and whether packets count."""
+    bench = ballasted.bench
+    first, room = aligned(_FILL_AT * bench.capacity_bytes), aligned(_FILL_SHARE * bench.capacity_bytes)
+    # Where the dirtiest go first nothing is to be written that is dirtier than ballast: all over the drive.
+    by_dirt = cache.most_dirty_first is not False or 0.5 not in cache.bands
+    region = room if by_dirt else int(cache.bands[0.5].size_bytes.value)
+    # An operation takes less than half of what a band does, and a forced pass all of it at least.
+    pass_ms = _PASS_OF_BAND * cache.band_ms.value if cache.band_ms else 0.0
+    cache.fill_order = fill.Order((first,), room, region, _FILLED_NS, pass_ms, rewritten=False)
+    cache.small = filled(ballasted, cache, fill.MOST_WRITES)
+    met, held = cache.small.writes, packet_writes(cache)
+    if met is None or held == 1 or cache.length is None or space_bound(cache, met) or not cache.in_memory:
+        return
+    space = cache.length.bytes_found.low / gathered_bytes(cache)
+    cache.overwriting = counts.overwriting(met, held, space, cache.in_memory, 1)
+    if cache.overwriting:
+        cache.overwritten = filled(ballasted, cache, cache.overwriting.most, cache.overwriting.again)
+
+
+def filled(ballasted: Ballasted, cache: Cache, most: int, again: int = 0) -> fill.Fill:
+    """A fill behind ballast, as much of which counts as is not home when it stalls."""
+    assert cache.fill_order
+    assert cache.journal
+    by_dirt = cache.most_dirty_first is not False
+    bands, writes = (_DIRTY_BANDS, _DIRTY_WRITES) if by_dirt else (_FILL_BANDS, 1)
+    ballasted.clean()
+    ballasted.put("fill-ballast", ballasted.places(_BEFORE_AT, bands, writes))
+    order = cache.fill_order
+    met = fill.fill(ballasted.bench, "fill-small", order, flush_every=0, known=cache.journal, most=most, again=again)
+    if met.writes is None:
+        return met
+    home = bands if cache.band_ms is None else min(met.ms / cache.band_ms.value, bands)
+    return replace(met, writes=met.writes + round((bands - home) * writes))
+
+
 @dataclass(frozen=True)
 class Once:
     """Writes to a drive that has nothing to clean, one at a time."""
@@ -67,8 +257,8 @@ class Once:
         return self.bench.play("once", trace).cycle_ms
 
 
-def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> Place:
-    """Where single durable writes lead the heads from several places."""
+def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> tuple[Place, float]:
+    """Where single durable writes lead the heads from several places, and what they take without that, in ms."""
     capacity_bytes = once.bench.capacity_bytes
     home = aligned(_HOME * capacity_bytes)
     took = np.array(
@@ -91,8 +281,9 @@ def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> Place:
     tried = np.linspace(0, 1, _PLACES)
     # What the visit itself takes is the same from everywhere.
     rest = [took - np.interp(np.abs(strokes - at), shares, times) for at in tried]
-    at = float(tried[int(np.argmin([np.std(one) for one in rest]))])
-    return "outer" if at < _EDGE else "inner" if at > 1 - _EDGE else "spread"
+    best = int(np.argmin([np.std(one) for one in rest]))
+    at = float(tried[best])
+    return "outer" if at < _EDGE else "inner" if at > 1 - _EDGE else "spread", float(np.mean(rest[best]))
 
 
 def most_dirty_first(ballasted: Ballasted, sight: Sight) -> bool | None:
@@ -105,9 +296,9 @@ def most_dirty_first(ballasted: Ballasted, sight: Sight) -> bool | None:
     ballasted.clean()
     watch = Watch.over(bench, "at-once-order", watched, sight)
     first = ballasted.places(0.1, _BALLAST_BANDS, 2 * _DIRTY)
-    bench.play("at-once-ballast", Trace.writes(first, flush_every=len(first)))
-    bench.play("at-once-old", Trace.writes(old, flush_every=len(old)))
-    bench.play("at-once-new", Trace.writes(new, flush_every=len(new)))
+    ballasted.put("order-ballast", first)
+    ballasted.put("order-old", old)
+    ballasted.put("order-new", new)
     before = twice(watch)
     for _ in range(_LOOKS):
         came = moved(watch, before)
@@ -120,13 +311,9 @@ def most_dirty_first(ballasted: Ballasted, sight: Sight) -> bool | None:
 
 @dataclass(frozen=True)
 class Drained:
-    """Lets the drive clean what was written first, and looks before it has cleaned what lies between that and the rest.
-
-    Implements what ``pressure`` asks of a drained log.
-    """
+    """Implements ``pressure.Draining``: looks before it has cleaned what lies between what was first and the rest."""
 
     ballasted: Ballasted
-    filler: Filler
     sight: Sight
     room_writes: int = _ROOM_WRITES
 
@@ -152,7 +339,7 @@ class Drained:
         behind = ballasted.places(_BEHIND_AT, _BEHIND_BANDS, len(watched) // 2 + 1 if by_dirt else 1)
         for places in (before, first, next_ones, guards, behind, watched):
             if len(places):
-                bench.play("drained-write", Trace.writes(places, flush_every=len(places)))
+                ballasted.put("drained-write", places)
         then, front_then = twice(watch), twice(front)
         for _ in range(_LOOKS):
             if moved(front, front_then).sum() >= _SURE:
@@ -165,8 +352,11 @@ class Drained:
         return Drain(came, to_old_place)
 
 
-def visits(once: Once, bursts: Bursts, heads_at: int) -> appends.Visits:
-    """What single visits to the log take, of groups of small writes and of one of each size."""
+def visits(once: Once, bursts: Bursts, heads_at: int, least_ms: float) -> appends.Visits:
+    """What single visits to the log take, of groups of small writes and of one of each size.
+
+    All from one place, and the way from there is as long as a small one takes more than ``least_ms``.
+    """
     capacity_bytes = once.bench.capacity_bytes
     first, number = aligned(_HOME * capacity_bytes), 0
     groups = [group for group in appends.GROUPS if group <= appends.most_at_once(bursts)]
@@ -183,10 +373,8 @@ def visits(once: Once, bursts: Bursts, heads_at: int) -> appends.Visits:
             each.append(appends.flushed_ms(log, count))
         return float(np.median(each))
 
-    return appends.Visits(
-        np.array(groups),
-        np.array([took(group, BLOCK_BYTES) for group in groups]),
-        np.array(appends.SIZES),
-        np.array([took(1, size) for size in appends.SIZES]),
-        bursts.write_back,
-    )
+    group_ms = np.array([took(group, BLOCK_BYTES) for group in groups])
+    size_ms = np.array([took(1, size) for size in appends.SIZES])
+    way_ms = max(group_ms[0] - least_ms, 0.0)
+    sizes = np.array(appends.SIZES)
+    return appends.Visits(np.array(groups), group_ms - way_ms, sizes, size_ms - way_ms, bursts.write_back)

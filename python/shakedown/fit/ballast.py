@@ -25,8 +25,12 @@ _PIECE_STEP_BYTES: Final = 64 << 10
 # Reading it and writing it back are two operations at least; of most bands they are many more.
 _OPERATIONS: Final = 3
 _LONG_NS: Final = 1_000_000_000
-# Until all is home.
-CLEAN_NS: Final = 60_000_000_000
+# Until what was written apart from ballast is home.
+CLEAN_NS: Final = 15_000_000_000
+# To clean a band takes no longer than reading and writing it so many times at so many bytes a second.
+_PASSES: Final = 3
+_BYTES_A_SECOND: Final = 100e6
+_USUAL_BAND_BYTES: Final = 256 << 20
 
 
 @dataclass
@@ -37,7 +41,10 @@ class Ballasted:
     writes: int = 2
     """To each band of ballast: more than anything else that is written to one band, where the dirtiest go first."""
     bands: int = _BANDS
+    band_bytes: float = _USUAL_BAND_BYTES
+    """Of a band of the drive, or more."""
     _left: float = field(default=0.0)
+    _laid_bytes: float = field(default=0.0)
 
     @property
     def capacity_bytes(self) -> int:
@@ -60,8 +67,8 @@ class Ballasted:
 
     def clean(self) -> None:
         """Let all go home."""
-        self.bench.idle(CLEAN_NS if self._left <= 0 else 3 * CLEAN_NS)
-        self._left = 0.0
+        self.bench.idle(CLEAN_NS + int(self._laid_bytes * _PASSES / _BYTES_A_SECOND * 1e9))
+        self._left = self._laid_bytes = 0.0
 
     def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
         """As the bench does."""
@@ -69,9 +76,13 @@ class Ballasted:
 
     def lay(self) -> None:
         """Write ballast, as fast as it is taken."""
-        places = self.places(_AT, self.bands, self.writes)
         self._left = float(_OPERATIONS * self.bands)
-        self.bench.play("ballast", Trace.writes(places, flush_every=len(places)))
+        self.put("ballast", self.places(_AT, self.bands, self.writes))
+
+    def put(self, name: str, places: Ints) -> None:
+        """Write something to each of these places, all of them as fast as they are taken."""
+        self.bench.play(name, Trace.writes(places, flush_every=len(places)))
+        self._laid_bytes += len(np.unique(places // int(self.band_bytes))) * self.band_bytes
 
     def places(self, at: float, bands: int, writes: int) -> Ints:
         """So many writes to each of so many bands from a share of the capacity on, all bands in turn."""

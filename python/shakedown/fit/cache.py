@@ -138,6 +138,11 @@ class Cache:
         return cleaning.pass_over(self.length, self.marks_at, capacity_bytes, self.band_bytes)
 
     @property
+    def cleans_at_once(self) -> bool:
+        """Whether it cleans whatever it holds, and waits for no silence."""
+        return self.by_pressure and not self.lazy
+
+    @property
     def burst_hides_log(self) -> bool:
         """Whether memory took so many that it gave them away meanwhile: how many the log had by then does not show."""
         return bool(self.small and self.small.writes and (self.in_memory or 0) > _MOST_IN_MEMORY * self.small.writes)

@@ -10,11 +10,12 @@ import numpy as np
 
 from shakedown.fit import append as appends
 from shakedown.fit import (
+    at_once,
+    ballast,
     band_tracks,
     bands,
     cleaning,
     counts,
-    destage,
     dram,
     ebb,
     fill,
@@ -36,7 +37,6 @@ from shakedown.fit import (
     streams,
 )
 from shakedown.fit.cache import (
-    VISIT_PACKETS,
     Cache,
     counts_packets,
     entries_end,
@@ -59,7 +59,7 @@ from shakedown.fit.fillers import (
     pressing,
     settling_ns,
 )
-from shakedown.fit.log import find_layout
+from shakedown.fit.log import destaged, find_layout
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place, place_of_cache
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Tell, whole_blocks
@@ -119,7 +119,10 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     tell("does what was written lie where it should")
     facts.moved = most_moved(bench, turn.value, SETTLE_NS, kept)
     facts.left_at_once = left_at_once(bench, turn.value, kept)
-    if facts.moved.share > MOVED and not facts.cleans_at_once:
+    if facts.cleans_at_once and at_once.can_be_ballasted(facts):
+        sight = Sight.through(turn.value, facts.blur_turns, flash=False, kept=kept).with_marks(bench)
+        facts.cache = at_once.find(bench, facts, sight, tell)
+    elif facts.moved.share > MOVED and not facts.cleans_at_once:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
     elif not (facts.cleans_at_once or facts.moved.hidden):
         tell("writes all over the surface")
@@ -252,33 +255,9 @@ def _find_log(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell
     if not cache.journal or not cache.journal.every or several_each:
         tell("journal")
         cache.journal = filler.journal()
-    cache.destage_bytes = _destaged(bench, facts, cache, tell)
-
-
-def _destaged(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Estimate | None:
-    """What is written to the log at once, if memory is known and the cache can take a run that fills it."""
-    size, held = destage.request_bytes(cache.streams), facts.bursts.bytes_taken
-    if size is None or held is None or cache.bytes_found is None:
-        return None
     tell("what memory writes at once")
     bench.idle(settling_ns(cache, SETTLE_BANDS))
-    waited_ms = facts.overhead_ms + 0.25 * facts.turn_ms.value
-    found = destage.measure(bench, size, held, cache.bytes_found, waited_ms)
-    cost = cache.append
-    writes = cost.packet_writes.value if cost and cost.packet_writes else 1
-    # Where a visit ends because it has as many packets as one may have, nothing is known but that.
-    if found is None or found.high >= VISIT_PACKETS * writes * size:
-        # How many writes a packet holds may show in nothing but a rate, later on: then it may be so all the same.
-        cache.destage_seen = found if cost and cost.packet_writes is None else None
-        return None
-    # A visit ends with a whole packet: the last one goes beyond what is wanted by as much as itself.
-    packet_bytes = int(cost.packet_bytes.value) if cost and cost.packet_bytes else _PACKET_BYTES
-    in_packet = packet_bytes // size
-    if cost and cost.packet_writes is None:
-        # One that holds as many as fit.
-        return Estimate(found.value, found.low - max(in_packet - 1, 0) * size, found.high)
-    beyond = max(min(int(writes), in_packet) - 1, 0) * size
-    return Estimate(found.value - beyond / 2, found.low - beyond, found.high)
+    cache.destage_bytes = destaged(bench, facts, cache)
 
 
 def _find_lazy(bench: Bench, facts: Facts, cache: Cache, sight: Sight, tell: Tell) -> None:
@@ -463,6 +442,8 @@ def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     """A fill of this kind, of a log that holds as little as can be."""
     order = cache.fill_order
     assert order
+    if cache.cleans_at_once:
+        return at_once.filled(ballast.Ballasted(bench), cache, most)
     # To clean all that a fill left where nothing is a stream takes nobody knows how long.
     for first in order.firsts:
         emptying(bench, cache).before(first)

@@ -22,6 +22,8 @@ _FEWER: Final = 0.6
 # So many may have been there before, or gone home meanwhile: of sixty drawn drives eleven at most.
 _STRAY: Final = 12
 _MORE: Final = 1.1
+# What goes home meanwhile of a drive that cleans at once.
+_BESIDE_BALLAST: Final = 0.01
 
 
 def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool, or_entries: bool = False) -> None:
@@ -30,7 +32,7 @@ def put_entries(twin: Twin, cache: Cache, held: int, *, space_ends: bool, or_ent
     ``or_entries``: that ``space_ends`` a fill is not certain.
     """
     section, single = "translation.cache", cache.single.writes if cache.single else None
-    if cache.by_pressure:
+    if cache.by_pressure and not cache.cleans_at_once:
         _entries_at_mark(twin, cache)
         return
     met = cache.small.writes if cache.small else None
@@ -96,6 +98,8 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
     low, high = min(counted), max(counted)
     if met and counted == [small]:
         low, high = met
+    if cache.cleans_at_once:
+        low, high = round(low * (1 - _BESIDE_BALLAST)), round(high * (1 + _BESIDE_BALLAST))
     told = writes > 1 and (not by_space_alone or by_groups is not None)
     shown = f"measured: {_about(low, high)} {what} to the first stall {BY}"
     why = "packets of one write end with the space"

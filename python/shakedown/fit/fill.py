@@ -410,6 +410,10 @@ class _Regions:
     def of(order: Order, most: int, again: int = 0) -> _Regions:
         slots = max(order.region_bytes // BLOCK_BYTES, 16)
         counts, done, most = [], 0, most // len(order.firsts)
+        if order.room_bytes == order.region_bytes:
+            # One takes all.
+            counts = [min(most, slots * 6 // 10)]
+            done = most
         for _ in range(max(order.room_bytes // (slots * BLOCK_BYTES), 1)):
             if done >= most:
                 break

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,9 +235,30 @@ def static_share(seen: list[Seen]) -> float | None:
     return sum(one.to_old_place for one in seen) / came if came >= _FEWEST_CAME else None
 
 
+class Draining(Protocol):
+    """Lets a drive clean what was written first, and no more."""
+
+    @property
+    def bench(self) -> Bench:
+        """What is drained."""
+        ...
+
+    @property
+    def room_writes(self) -> int:
+        """How many small ones there is room for behind what is drained."""
+        ...
+
+    def of(self, first: Ints, guards: Ints, watched: Ints) -> Drain:
+        """What becomes of the watched blocks when the log is drained of ``first``.
+
+        ``guards`` become dirty before the watched ones: they are what else a pass cleans that takes several bands.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Drained:
-    """Lets the drive clean what was written first, and no more."""
+    """Implements ``Draining`` of a log: it is filled a little beyond its mark."""
 
     filler: Filler
     sight: Sight
@@ -257,10 +278,7 @@ class Drained:
 
     @in_one_go
     def of(self, first: Ints, guards: Ints, watched: Ints) -> Drain:
-        """What becomes of the watched blocks when the log is drained of ``first``.
-
-        ``guards`` become dirty before the watched ones: they are what else a pass cleans that takes several bands.
-        """
+        """What becomes of them."""
         bench, layout = self.filler.bench, self.filler.layout
         high, low = self.full.high, self.full.low
         filler = self._filler(watched)
@@ -294,9 +312,9 @@ class Drained:
         filler.bench.play("drained-fill", Trace.writes(offsets, filler.size, flush_every=1))
 
 
-def most_dirty_first(drained: Drained) -> bool | None:
+def most_dirty_first(drained: Draining) -> bool | None:
     """Whether a band with many pieces goes before older ones with one each; None where nothing was seen to go."""
-    bench = drained.filler.bench
+    bench = drained.bench
     dirty = min(_DIRTY, drained.room_writes - _GUARDS - _OLD)
     if dirty < _FEWEST_DIRTY:
         return None
@@ -307,12 +325,12 @@ def most_dirty_first(drained: Drained) -> bool | None:
     return bool(came[_OLD:].mean() > _HALF) if came.any() else None
 
 
-def bands_per_pass(drained: Drained, *, most_dirty_first: bool) -> int | None:
+def bands_per_pass(drained: Draining, *, most_dirty_first: bool) -> int | None:
     """How many bands a pass cleans, as far as guards go home that need not; None where there is no room for them.
 
     Where the oldest go first, that is the filler's, and then those that have to go: one, and then two.
     """
-    bench = drained.filler.bench
+    bench = drained.bench
     if drained.room_writes < _GUARDS * _GUARD_WRITES:
         return None
     first = np.array([aligned(share * bench.capacity_bytes) for share in _ORDER_AT])
@@ -333,7 +351,7 @@ def bands_per_pass(drained: Drained, *, most_dirty_first: bool) -> int | None:
     return found[0] if found else None
 
 
-def _guards_came(drained: Drained, first: Ints) -> NDArray[np.bool_]:
+def _guards_came(drained: Draining, first: Ints) -> NDArray[np.bool_]:
     """Which of the guards go home with what has to; they become dirty one after the other."""
     guards = _guards(drained.bench, _GUARD_WRITES)
     against_look = _against_look(guards)
@@ -343,7 +361,7 @@ def _guards_came(drained: Drained, first: Ints) -> NDArray[np.bool_]:
     return np.asarray(came.reshape(_GUARDS, _GUARD_WRITES).any(axis=1))
 
 
-def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Seen | None:
+def band_at(drained: Draining, share: float, *, most_dirty_first: bool) -> Seen | None:
     """The band at ``share`` of the capacity: all of it comes home with what was written there first.
 
     None where there is no room for enough that could come, or the band is longer than what is watched.
@@ -356,9 +374,9 @@ def band_at(drained: Drained, share: float, *, most_dirty_first: bool) -> Seen |
     return found if found and found.band.size_bytes.value > half else None
 
 
-def _band_within(drained: Drained, share: float, half: int, *, most_dirty_first: bool) -> Seen | None:
+def _band_within(drained: Draining, share: float, half: int, *, most_dirty_first: bool) -> Seen | None:
     """The same, looked for at so many bytes on either side."""
-    bench = drained.filler.bench
+    bench = drained.bench
     # Where the dirtiest go first none of what is watched is to be dirtier than the guards, nor they than the band.
     each = _GUARDS if most_dirty_first else 0
     count = min((drained.room_writes - _GUARDS - each) // (2 + each), _PROBES)

@@ -62,6 +62,7 @@ _FEWEST_TRACKS: Final = 1.5
 _SURE_SIZE: Final = 1.1
 
 _TIMED_BANDS: Final = 24
+_ENOUGH: Final = 5
 _FIRST_SILENCE_NS: Final = 1_000_000_000
 _LONGEST_SILENCE_NS: Final = 300_000_000_000
 
@@ -80,13 +81,13 @@ _FILL_BANDS: Final = 2000
 _DIRTY_BANDS: Final = 500
 _PASS_OF_BAND: Final = 1.5
 _DIRTY_WRITES: Final = 30
-# All bands that a fill made dirty.
-_FILLED_NS: Final = 200_000_000_000_000
+_FILLED_BANDS: Final = 4000
+_USUAL_PASS_MS: Final = 4000.0
 
 
 def can_be_ballasted(facts: Facts) -> bool:
     """Whether ballast outlasts what is looked at behind it: enough bands, memory that gathers it, and a log on disk."""
-    return facts.capacity_bytes >= _LEAST_BYTES and facts.bursts.write_back and not facts.moved.flash_share > _HALF
+    return facts.capacity_bytes >= _LEAST_BYTES and facts.bursts.write_back and not facts.in_flash_at_once
 
 
 def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
@@ -97,7 +98,7 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     where, write_ms = place(once, facts.surface, facts.seeks)
     cache = Cache(where, facts.bursts.writes if facts.bursts.write_back else 1, sight.turn_ms)
     cache.by_pressure = True
-    tell("order of cleaning")
+    tell("which bands are cleaned first, behind ballast: it takes days on a real drive")
     cache.most_dirty_first = most_dirty_first(ballasted, sight)
     by_dirt = cache.most_dirty_first is not False
     drained = Drained(ballasted, sight)
@@ -116,6 +117,7 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     ballasted.writes = _MANY_WRITES if by_dirt else _FEW_WRITES
     tell("streams")
     cache.streams = streams.measure(ballasted, sight)
+    tell("space of a cached write")
     find_layout(ballasted, facts, cache, sight, CLEAN_NS)
     tell("cost of a cached write")
     heads_at = {"outer": 0, "inner": bench.capacity_bytes - (512 << 20)}.get(
@@ -157,7 +159,7 @@ def band_ms(ballasted: Ballasted, band: Bands, sight: Sight) -> Estimate | None:
     silence_ns = _FIRST_SILENCE_NS
     while silence_ns < _LONGEST_SILENCE_NS:
         short, long = home_after(silence_ns), home_after(2 * silence_ns)
-        if long - short >= count // 4 and long < count - 1:
+        if long - short >= _ENOUGH and long < count - 1:
             each = silence_ns / 1e6 / (long - short)
             return Estimate(each, each * (1 - 1 / (long - short)), each * (1 + 1 / (long - short)))
         if long >= count - 1:
@@ -211,8 +213,12 @@ def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
     by_dirt = cache.most_dirty_first is not False or 0.5 not in cache.bands
     region = room if by_dirt else int(cache.bands[0.5].size_bytes.value)
     # An operation takes less than half of what a band does, and a forced pass all of it at least.
-    pass_ms = _PASS_OF_BAND * cache.band_ms.value if cache.band_ms else 0.0
-    cache.fill_order = fill.Order((first,), room, region, _FILLED_NS, pass_ms, rewritten=False)
+    band = 2 * cache.turn_ms * cache.longest_band_bytes / cache.layout.track_bytes
+    pass_ms = _PASS_OF_BAND * (cache.band_ms.value if cache.band_ms else band)
+    # All bands that a fill makes dirty go home behind it.
+    dirty = room / cache.longest_band_bytes if by_dirt and cache.bands else _FILLED_BANDS
+    settle_ns = int(_PASS_OF_BAND * dirty * (pass_ms or _USUAL_PASS_MS) * 1e6)
+    cache.fill_order = fill.Order((first,), room, region, settle_ns, pass_ms, rewritten=False)
     cache.small = filled(ballasted, cache, fill.MOST_WRITES)
     met, held = cache.small.writes, packet_writes(cache)
     if met is None or held == 1 or cache.length is None or space_bound(cache, met) or not cache.in_memory:

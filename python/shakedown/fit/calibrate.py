@@ -43,6 +43,8 @@ _LEAVING: Final = (0.25, 0.32, 0.4, *_BUFFERED)
 _PACKET_WRITES: Final = tuple(float(count) for count in (*range(1, 13), 14, 16, 20, 24, 32, 48, 64))
 _AS_FAST: Final = 0.01
 _COLLECT_TURNS: Final = 0.3
+# How much goes home while it is filled is known less well of one that cleans at once.
+_SPACE_BESIDE_BALLAST: Final = 0.8
 _NO_LIMIT: Final = 100_000_000
 _MORE_WRITES: Final = 1.3
 _FINER: Final = 9
@@ -207,15 +209,16 @@ def _entries(twin: Twin, cache: Cache, make: Make) -> None:
     small, space = cache.small.writes, None
     ends = space_bound(cache, small)
     # How many writes share a visit decides where a visit takes space of its own; no formula tells how many.
-    if cache.layout.visit_tracks.value and not entries_end(cache, small):
+    if (cache.layout.visit_tracks.value or cache.cleans_at_once) and not entries_end(cache, small):
         bench = make(twin.with_value("translation.cache", "entries", _NO_LIMIT).toml)
         space = filled(bench, cache, "small", int(_MORE_WRITES * cache.small.written)).writes
         # The twin's packets take as much space as the drive's to so much only.
-        by_twin = space is not None and small > (SPACE_ENDS - gathered_vaguely(cache)) * space
+        enough = _SPACE_BESIDE_BALLAST if cache.cleans_at_once else SPACE_ENDS
+        by_twin = space is not None and small > (enough - gathered_vaguely(cache)) * space
         # The twin may stall at its first pass so shortly that this does not show; what takes all space ends with it.
         least_bytes = (small - twin.number("dram", "write_segments")) * gathered_bytes(cache)
         ends = by_twin or least_bytes > SPACE_ENDS * cache.length.bytes_found.value
-    either = space is not None and small < SPACE_ENDS * space
+    either = space is not None and small < SPACE_ENDS * space and not cache.cleans_at_once
     put_entries(twin, cache, int(twin.number("dram", "write_segments")), space_ends=ends, or_entries=either)
 
 

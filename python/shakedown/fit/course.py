@@ -118,7 +118,8 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     bench.idle(5_000_000_000)
     tell("does what was written lie where it should")
     facts.moved = most_moved(bench, turn.value, SETTLE_NS, kept)
-    facts.left_at_once = left_at_once(bench, turn.value, kept)
+    on_disk, in_flash = left_at_once(bench, turn.value, kept)
+    facts.left_at_once, facts.in_flash_at_once = max(on_disk, in_flash), in_flash > on_disk
     if facts.cleans_at_once and at_once.can_be_ballasted(facts):
         sight = Sight.through(turn.value, facts.blur_turns, flash=False, kept=kept).with_marks(bench)
         facts.cache = at_once.find(bench, facts, sight, tell)

@@ -39,6 +39,8 @@ class Facts:
     cache: Cache | None = None
     left_at_once: float = 0.0
     """Which share of blocks lay elsewhere right behind their writing, and soon no longer there."""
+    in_flash_at_once: bool = False
+    """Whether in flash."""
     blur_turns: float = 0.0
     """What angles are known to."""
     settling: settle.Settling | None = None

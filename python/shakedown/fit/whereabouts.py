@@ -178,9 +178,10 @@ def most_moved(bench: Bench, turn_ms: float, rest_ns: int, kept: int) -> Moved:
     return seen
 
 
-def left_at_once(bench: Bench, turn_ms: float, kept: int) -> float:
+def left_at_once(bench: Bench, turn_ms: float, kept: int) -> tuple[float, float]:
     """Which share of blocks lie elsewhere when each is read right behind its durable write, and soon no longer there.
 
+    On the platters, and in flash.
     The host is never silent meanwhile: so does a drive that cleans without waiting for silence. From flash it comes at
     no angle; but then each durable write waits for the whole band of the one before, as no conventional drive's does.
     """
@@ -204,7 +205,7 @@ def left_at_once(bench: Bench, turn_ms: float, kept: int) -> float:
     vague = replace(sight, tolerance=_VAGUE_TURNS)
     now = now + middle_angle(rotation.short_way(later - now))
     on_disk = np.mean(vague.differ(now, home) & vague.differ(later, now))
-    return float(max(on_disk, np.mean(from_flash & for_a_band)))
+    return float(on_disk), float(np.mean(from_flash & for_a_band))
 
 
 def middle_look(looks: list[Floats]) -> Floats:

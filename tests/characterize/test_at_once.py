@@ -1,0 +1,99 @@
+"""Drives that clean whatever they hold, and at once: what is looked at is written behind ballast."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from characterize.blind import restless
+from shakedown.characterize.record import Order
+from shakedown.characterize.run import characterize
+from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.fit.ballast import Ballasted
+from shakedown.fit.trace import FLUSH, Log, Trace, Uninterrupted
+
+TOLD = ("cleaning.when", "cleaning.driven", "cleaning.order", "cache.place", "mapping", "cache.journal_every")
+# Everything that decides when such a drive is full.
+MEASURED = ("tracks_per_band", "cache.bytes", "cache.packet_writes")
+
+
+@pytest.mark.parametrize("seed", [8200, 8102, 8203])
+def test_its_insides_are_found(seed: int, tmp_path: Path) -> None:
+    """They were refused: all that was written was home before the first look."""
+    truth = restless(seed)
+    assert truth.values["translation.cleaning.driven"] == "pressure"
+    assert truth.values["translation.cleaning.when"] == "aggressive"
+    (tmp_path / "hidden.toml").write_text(truth.toml)
+    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
+    outcome = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
+    twin = outcome.twin
+    assert outcome.refusal is None
+    assert outcome.facts.cleans_at_once
+    for key in TOLD:
+        section, _, name = f"translation.{key}".rpartition(".")
+        assert f"translation.{key}" not in twin.unidentified()
+        assert twin.value(section, name) == truth.values.get(f"translation.{key}", "static")
+    for key in MEASURED:
+        section, _, name = f"translation.{key}".rpartition(".")
+        assert f"translation.{key}" not in twin.unidentified()
+        assert twin.number(section, name) == pytest.approx(truth.values[f"translation.{key}"], rel=0.05)
+    if "translation.cache.entries" not in twin.unidentified():
+        _, origin = twin.sections["translation.cache"]["entries"]
+        span = re.search(r"(\d+)\.\.(\d+)", origin)
+        assert span
+        assert int(span[1]) <= truth.values["translation.cache.entries"] <= int(span[2])
+
+
+@dataclass
+class _Heard(Uninterrupted):
+    """A bench that hears what it is to play."""
+
+    capacity_bytes: int = 4 << 40
+    heard: list[str] = field(default_factory=list)
+
+    def play(self, name: str, trace: Trace) -> Log:
+        self.heard.append(name)
+        asked = trace.verbs != FLUSH
+        none = np.zeros(int(asked.sum()), np.int64)
+        return Log(none, none, trace.offsets[asked], trace.lengths[asked], trace.verbs[asked], 0)
+
+    def idle(self, duration_ns: int) -> None:
+        self.heard.append(f"{duration_ns / 1e9:.1f} s")
+
+
+def test_the_first_that_is_written_behind_a_silence_comes_behind_ballast() -> None:
+    bench = _Heard()
+    ballasted = Ballasted(bench, bands=100, band_bytes=100e6)
+    places = np.arange(8) << 30
+    ballasted.play("look", Trace.reads(places))
+    ballasted.play("write", Trace.writes(places))
+    ballasted.play("more", Trace.writes(places))
+    ballasted.idle(200_000_000)
+    ballasted.play("short", Trace.writes(places))
+    ballasted.idle(20_000_000_000)
+    ballasted.play("long", Trace.writes(places))
+    # All of ballast's bands have to be home: 100 of 100 MB, each as long as three times at 100 MB/s.
+    assert bench.heard == ["look", "ballast", "write", "more", "0.2 s", "short", "315.0 s", "ballast", "long"]
+
+
+def test_ballast_that_may_be_home_is_laid_anew() -> None:
+    bench = _Heard()
+    ballasted = Ballasted(bench, bands=10)
+    for _ in range(4):
+        ballasted.play("write", Trace.writes(np.arange(16) << 30))
+    # Ten bands are thirty operations at least.
+    assert bench.heard == ["ballast", "write", "write", "ballast", "write", "write"]
+
+
+def test_each_band_of_ballast_gets_as_many_writes_all_bands_in_turn() -> None:
+    places = Ballasted(_Heard()).places(0.1, 50, 3)
+    assert len(set(places)) == 150
+    steps = np.diff(places[:50])
+    assert (steps == steps[0]).all()
+    assert steps[0] > 256 << 20
+    assert (places[50:100] - places[:50] == places[50] - places[0]).all()
+    assert places[50] - places[0] < 1 << 20

@@ -54,14 +54,15 @@ _NEXT_BANDS: Final = 6
 _SURE: Final = 2
 _BEHIND_AT: Final = 0.25
 
-
 # More than what lies side by side in a band, where the dirtiest go first.
 _MANY_WRITES: Final = 250
 _FEW_WRITES: Final = 2
 _FEWEST_TRACKS: Final = 1.5
-_SURE_SIZE: Final = 1.1
+_AT_MOST: Final = 1.1
 
 _TIMED_BANDS: Final = 24
+_TIMED_TO: Final = 0.95
+_AT_BEGIN: Final = 0.05
 _ENOUGH: Final = 5
 _FIRST_SILENCE_NS: Final = 1_000_000_000
 _LONGEST_SILENCE_NS: Final = 300_000_000_000
@@ -70,6 +71,8 @@ _LENGTH_BANDS: Final = (100, 400, 1600, 6400)
 _LENGTH_WRITES: Final = 4
 _PER_BAND: Final = 8
 _INSIDE: Final = 0.15
+# Before the marks that every look has.
+_AT_END_BYTES: Final = 512 << 20
 # What the way of the heads to the log is known to.
 _WAY_TURNS: Final = 0.15
 _STALLED: Final = 8.0
@@ -78,6 +81,7 @@ _JOURNAL_OFF: Final = 0.3
 _FILL_AT: Final = 0.3
 _FILL_SHARE: Final = 0.6
 _FILL_BANDS: Final = 2000
+_BEYOND_SPACE: Final = 1.3
 _DIRTY_BANDS: Final = 500
 _PASS_OF_BAND: Final = 1.5
 _DIRTY_WRITES: Final = 30
@@ -109,7 +113,7 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
         if found is not None and found.band.size_bytes.value > _FEWEST_TRACKS * facts.track_bytes(share):
             seen[share] = found
     cache.bands = {share: found.band for share, found in seen.items()}
-    ballasted.band_bytes = 1.1 * cache.longest_band_bytes or ballasted.band_bytes
+    ballasted.band_bytes = _AT_MOST * cache.longest_band_bytes or ballasted.band_bytes
     cache.static_share, cache.far_would_show = pressure.static_share(list(seen.values())), True
     if 0.5 in cache.bands:
         tell("time to clean a band")
@@ -120,15 +124,7 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     tell("space of a cached write")
     find_layout(ballasted, facts, cache, sight, CLEAN_NS)
     tell("cost of a cached write")
-    heads_at = {"outer": 0, "inner": bench.capacity_bytes - (512 << 20)}.get(
-        cache.place, aligned(_HOME * bench.capacity_bytes)
-    )
-    single = visits(once, facts.bursts, heads_at, write_ms - facts.overhead_ms)
-    cost = appends.estimate(single, sight.turn_ms, cache.layout, facts.overhead_ms, facts.link.rate_mb_s.value)
-    turns = cost.append_turns
-    cache.append = replace(
-        cost, append_turns=Estimate(turns.value, max(turns.low - _WAY_TURNS, 0.0), turns.high + _WAY_TURNS)
-    )
+    cache.append = cost(once, facts, cache, write_ms)
     tell("journal")
     ballasted.clean()
     cache.journal = Filler(ballasted, cache.layout).journal(0.0)
@@ -142,12 +138,23 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     return cache
 
 
+def cost(once: Once, facts: Facts, cache: Cache, write_ms: float) -> appends.Append:
+    """What visits cost, where a single small write takes ``write_ms`` without the way of the heads to the log."""
+    at_log = {"outer": 0, "inner": facts.capacity_bytes - _AT_END_BYTES}
+    heads_at = at_log.get(cache.place, aligned(_HOME * facts.capacity_bytes))
+    single = visits(once, facts.bursts, heads_at, write_ms - facts.overhead_ms)
+    found = appends.estimate(single, cache.turn_ms, cache.layout, facts.overhead_ms, facts.link.rate_mb_s.value)
+    turns = found.append_turns
+    known = Estimate(turns.value, max(turns.low - _WAY_TURNS, 0.0), turns.high + _WAY_TURNS)
+    return replace(found, append_turns=known)
+
+
 def band_ms(ballasted: Ballasted, band: Bands, sight: Sight) -> Estimate | None:
     """Time for a band with one piece in it, from how many more are home behind a longer silence; None: too few."""
     bench = ballasted.bench
-    count = int(min(_TIMED_BANDS, (bench.capacity_bytes * 0.95 - band.border) // band.size_bytes.value))
-    # Where tracks begin that are dirty first, all of a band is cleaned.
-    places = at_blocks(band.border + (np.arange(count) + 0.05) * band.size_bytes.value)
+    count = int(min(_TIMED_BANDS, (_TIMED_TO * bench.capacity_bytes - band.border) // band.size_bytes.value))
+    # A band is cleaned from its first dirty track on: nearly all of it.
+    places = at_blocks(band.border + (np.arange(count) + _AT_BEGIN) * band.size_bytes.value)
 
     def home_after(silence_ns: int) -> int:
         ballasted.clean()
@@ -219,7 +226,9 @@ def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
     dirty = room / cache.longest_band_bytes if by_dirt and cache.bands else _FILLED_BANDS
     settle_ns = int(_PASS_OF_BAND * dirty * (pass_ms or _USUAL_PASS_MS) * 1e6)
     cache.fill_order = fill.Order((first,), room, region, settle_ns, pass_ms, rewritten=False)
-    cache.small = filled(ballasted, cache, fill.MOST_WRITES)
+    # More than there is space for only pass by.
+    room_writes = (cache.bytes_found or np.inf) / gathered_bytes(cache)
+    cache.small = filled(ballasted, cache, int(min(_BEYOND_SPACE * room_writes, fill.MOST_WRITES)))
     met, held = cache.small.writes, packet_writes(cache)
     if met is None or held == 1 or cache.length is None or space_bound(cache, met) or not cache.in_memory:
         return
@@ -241,6 +250,7 @@ def filled(ballasted: Ballasted, cache: Cache, most: int, again: int = 0) -> fil
     met = fill.fill(ballasted.bench, "fill-small", order, flush_every=0, known=cache.journal, most=most, again=again)
     if met.writes is None:
         return met
+    # What went home by then has no room any more.
     home = bands if cache.band_ms is None else min(met.ms / cache.band_ms.value, bands)
     return replace(met, writes=met.writes + round((bands - home) * writes))
 
@@ -301,7 +311,7 @@ def most_dirty_first(ballasted: Ballasted, sight: Sight) -> bool | None:
     watched = np.append(old, new)
     ballasted.clean()
     watch = Watch.over(bench, "at-once-order", watched, sight)
-    first = ballasted.places(0.1, _BALLAST_BANDS, 2 * _DIRTY)
+    first = ballasted.places(_BEFORE_AT, _BALLAST_BANDS, 2 * _DIRTY)
     ballasted.put("order-ballast", first)
     ballasted.put("order-old", old)
     ballasted.put("order-new", new)

@@ -82,6 +82,7 @@ _FILL_AT: Final = 0.3
 _FILL_SHARE: Final = 0.6
 _FILL_BANDS: Final = 2000
 _BEYOND_SPACE: Final = 1.3
+_FEWEST_FILLED: Final = 5000
 _DIRTY_BANDS: Final = 500
 _PASS_OF_BAND: Final = 1.5
 _DIRTY_WRITES: Final = 30
@@ -121,6 +122,9 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     ballasted.writes = _MANY_WRITES if by_dirt else _FEW_WRITES
     tell("streams")
     cache.streams = streams.measure(ballasted, sight)
+    if cache.streams and cache.streams.min_request_bytes.value <= BLOCK_BYTES:
+        # Not even random writes would be cached then: what was written went home before it was looked at.
+        cache.streams, cache.streams_doubted = None, True
     tell("space of a cached write")
     find_layout(ballasted, facts, cache, sight, CLEAN_NS)
     tell("cost of a cached write")
@@ -160,8 +164,10 @@ def band_ms(ballasted: Ballasted, band: Bands, sight: Sight) -> Estimate | None:
         ballasted.clean()
         watch = Watch.over(bench, "timed", places, sight)
         ballasted.put("timed-write", places)
+        # Bands that move come to no old place.
+        before = watch.angles()
         bench.idle(silence_ns)
-        return int(np.sum(~watch.away()))
+        return int(np.sum(sight.differ(watch.angles(), before)))
 
     silence_ns = _FIRST_SILENCE_NS
     while silence_ns < _LONGEST_SILENCE_NS:
@@ -221,7 +227,7 @@ def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
     region = room if by_dirt else int(cache.bands[0.5].size_bytes.value)
     # An operation takes less than half of what a band does, and a forced pass all of it at least.
     band = 2 * cache.turn_ms * cache.longest_band_bytes / cache.layout.track_bytes
-    pass_ms = _PASS_OF_BAND * (cache.band_ms.value if cache.band_ms else band)
+    pass_ms = _PASS_OF_BAND * max(cache.band_ms.value if cache.band_ms else 0.0, band)
     # All bands that a fill makes dirty go home behind it.
     dirty = room / cache.longest_band_bytes if by_dirt and cache.bands else _FILLED_BANDS
     settle_ns = int(_PASS_OF_BAND * dirty * (pass_ms or _USUAL_PASS_MS) * 1e6)
@@ -248,8 +254,9 @@ def filled(ballasted: Ballasted, cache: Cache, most: int, again: int = 0) -> fil
     ballasted.put("fill-ballast", ballasted.places(_BEFORE_AT, bands, writes))
     order = cache.fill_order
     met = fill.fill(ballasted.bench, "fill-small", order, flush_every=0, known=cache.journal, most=most, again=again)
-    if met.writes is None:
-        return met
+    if met.writes is None or met.writes < _FEWEST_FILLED:
+        # An operation of cleaning takes as long as a small band: that is no stall.
+        return replace(met, writes=None)
     # What went home by then has no room any more.
     home = bands if cache.band_ms is None else min(met.ms / cache.band_ms.value, bands)
     return replace(met, writes=met.writes + round((bands - home) * writes))

@@ -29,6 +29,7 @@ _HAIR_MS: Final = 0.005
 _ZONES: Final = 32
 _SPARE_BANDS: Final = 2
 # Of fewer visits three journals, which tell one, may need more.
+_BESIDE_CLEANING: Final = 0.06
 _SURELY_NO_JOURNAL: Final = 1000
 _MERGE_BYTES: Final = 14_680_064
 _ON_DISK: Final = 2.95
@@ -361,6 +362,9 @@ def _cache(twin: Twin, cache: Cache) -> None:
     if journal and not journal.every and journal.seen >= _SURELY_NO_JOURNAL:
         origin = f"measured: none in {journal.seen} visits {BY}"
     twin.put(section, "journal_every", journal.every if journal else 0, origin)
+    if journal and journal.every and cache.cleans_at_once:
+        # Operations of cleaning come beside it.
+        origin = span(Estimate.around(journal.ms, _BESIDE_CLEANING * journal.ms), 1)
     twin.put(section, "journal_ms", round(journal.ms, 1) if journal else 0.0, origin)
 
 

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from shakedown.fit import append as appends
-from shakedown.fit import counts, fill, pressure, streams
+from shakedown.fit import fill, pressed, streams
 from shakedown.fit.ballast import CLEAN_NS, Ballasted
-from shakedown.fit.bands import SHARES, Bands
-from shakedown.fit.cache import Cache, gathered_bytes, packet_writes, space_bound
+from shakedown.fit.bands import Bands
+from shakedown.fit.cache import Cache, gathered_bytes, overwriting, packet_writes, space_bound
 from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
@@ -26,7 +26,7 @@ from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place
 from shakedown.fit.pressure import Drain
 from shakedown.fit.seek import Surface
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Floats, Ints, Tell, Trace, at_blocks
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Tell, Trace, at_blocks
 from shakedown.fit.whereabouts import Sight, Watch
 
 _LEAST_BYTES: Final = 500_000_000_000
@@ -57,7 +57,6 @@ _BEHIND_AT: Final = 0.25
 # More than what lies side by side in a band, where the dirtiest go first.
 _MANY_WRITES: Final = 250
 _FEW_WRITES: Final = 2
-_FEWEST_TRACKS: Final = 1.5
 _AT_MOST: Final = 1.1
 
 _TIMED_BANDS: Final = 24
@@ -105,21 +104,12 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     cache.by_pressure = True
     tell("which bands are cleaned first, behind ballast: it takes days on a real drive")
     cache.most_dirty_first = most_dirty_first(ballasted, sight)
-    by_dirt = cache.most_dirty_first is not False
-    drained = Drained(ballasted, sight)
-    seen: dict[float, pressure.Seen] = {}
-    for share in SHARES:
-        tell(f"bands at {share:.0%}")
-        found = pressure.band_at(drained, share, most_dirty_first=by_dirt)
-        if found is not None and found.band.size_bytes.value > _FEWEST_TRACKS * facts.track_bytes(share):
-            seen[share] = found
-    cache.bands = {share: found.band for share, found in seen.items()}
+    pressed.find_bands(cache, Drained(ballasted, sight), facts.track_bytes, tell)
     ballasted.band_bytes = _AT_MOST * cache.longest_band_bytes or ballasted.band_bytes
-    cache.static_share, cache.far_would_show = pressure.static_share(list(seen.values())), True
     if 0.5 in cache.bands:
         tell("time to clean a band")
         cache.band_ms = band_ms(ballasted, cache.bands[0.5], sight)
-    ballasted.writes = _MANY_WRITES if by_dirt else _FEW_WRITES
+    ballasted.writes = _MANY_WRITES if cache.goes_by_dirt else _FEW_WRITES
     tell("streams")
     cache.streams = streams.measure(ballasted, sight)
     if cache.streams and cache.streams.min_request_bytes.value <= BLOCK_BYTES:
@@ -223,7 +213,7 @@ def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
     bench = ballasted.bench
     first, room = aligned(_FILL_AT * bench.capacity_bytes), aligned(_FILL_SHARE * bench.capacity_bytes)
     # Where the dirtiest go first nothing is to be written that is dirtier than ballast: all over the drive.
-    by_dirt = cache.most_dirty_first is not False or 0.5 not in cache.bands
+    by_dirt = cache.goes_by_dirt or 0.5 not in cache.bands
     region = room if by_dirt else int(cache.bands[0.5].size_bytes.value)
     # An operation takes less than half of what a band does, and a forced pass all of it at least.
     band = 2 * cache.turn_ms * cache.longest_band_bytes / cache.layout.track_bytes
@@ -235,11 +225,10 @@ def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
     # More than there is space for only pass by.
     room_writes = (cache.bytes_found or np.inf) / gathered_bytes(cache)
     cache.small = filled(ballasted, cache, int(min(_BEYOND_SPACE * room_writes, fill.MOST_WRITES)))
-    met, held = cache.small.writes, packet_writes(cache)
-    if met is None or held == 1 or cache.length is None or space_bound(cache, met) or not cache.in_memory:
+    met = cache.small.writes
+    if met is None or packet_writes(cache) == 1 or cache.length is None or space_bound(cache, met):
         return
-    space = cache.length.bytes_found.low / gathered_bytes(cache)
-    cache.overwriting = counts.overwriting(met, held, space, cache.in_memory, 1)
+    cache.overwriting = overwriting(cache, met)
     if cache.overwriting:
         cache.overwritten = filled(ballasted, cache, cache.overwriting.most, cache.overwriting.again)
 
@@ -248,8 +237,7 @@ def filled(ballasted: Ballasted, cache: Cache, most: int, again: int = 0) -> fil
     """A fill behind ballast, as much of which counts as is not home when it stalls."""
     assert cache.fill_order
     assert cache.journal
-    by_dirt = cache.most_dirty_first is not False
-    bands, writes = (_DIRTY_BANDS, _DIRTY_WRITES) if by_dirt else (_FILL_BANDS, 1)
+    bands, writes = (_DIRTY_BANDS, _DIRTY_WRITES) if cache.goes_by_dirt else (_FILL_BANDS, 1)
     ballasted.clean()
     ballasted.put("fill-ballast", ballasted.places(_BEFORE_AT, bands, writes))
     order = cache.fill_order
@@ -273,11 +261,11 @@ class Once:
         """Without ballast."""
         return self.ballasted.bench
 
-    def write(self, heads_at: int, trace: Trace) -> Floats:
-        """What each write takes, with its flush, where heads come from a place."""
+    def write(self, heads_at: int, trace: Trace) -> Log:
+        """The log of these writes, where heads come from a place."""
         self.ballasted.clean()
         self.bench.play("once-heads", Trace.reads(np.array([heads_at])))
-        return self.bench.play("once", trace).cycle_ms
+        return self.bench.play("once", trace)
 
 
 def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> tuple[Place, float]:
@@ -291,7 +279,7 @@ def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> tuple[P
                     once.write(
                         aligned(share * capacity_bytes) + number * _STEP_BYTES,
                         Trace.writes(np.array([home + number * _STEP_BYTES]), flush_every=1),
-                    )
+                    ).cycle_ms
                     for number in range(_REPEATS)
                 ]
             )
@@ -368,11 +356,7 @@ class Drained:
             if moved(front, front_then).sum() >= _SURE:
                 break
             bench.idle(_SHORT_NS)
-        now = twice(watch)
-        came, to_old_place = np.empty((2, len(watched)), bool)
-        came[order] = moved(watch, then, now)
-        to_old_place[order] = np.any([~self.sight.differ(one, watch.home) for one in now], axis=0)
-        return Drain(came, to_old_place)
+        return Drain.seen(watch, order, then)
 
 
 def visits(once: Once, bursts: Bursts, heads_at: int, least_ms: float) -> appends.Visits:
@@ -390,9 +374,7 @@ def visits(once: Once, bursts: Bursts, heads_at: int, least_ms: float) -> append
         for _ in range(_REPEATS):
             places = first + (number * 64 + np.arange(count)) * (64 << 10) % (capacity_bytes // 16)
             number += 1
-            once.ballasted.clean()
-            once.bench.play("once-heads", Trace.reads(np.array([heads_at + number * _STEP_BYTES])))
-            log = once.bench.play("once", Trace.writes(places, size, flush_every=count))
+            log = once.write(heads_at + number * _STEP_BYTES, Trace.writes(places, size, flush_every=count))
             each.append(appends.flushed_ms(log, count))
         return float(np.median(each))
 

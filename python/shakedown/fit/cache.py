@@ -138,6 +138,11 @@ class Cache:
         return cleaning.pass_over(self.length, self.marks_at, capacity_bytes, self.band_bytes)
 
     @property
+    def goes_by_dirt(self) -> bool:
+        """Whether the dirtiest bands may be cleaned first: if it is not known, as where it matters."""
+        return self.most_dirty_first is not False
+
+    @property
     def cleans_at_once(self) -> bool:
         """Whether it cleans whatever it holds, and waits for no silence."""
         return self.by_pressure and not self.lazy
@@ -236,6 +241,14 @@ def counts_packets(cache: Cache) -> bool | None:
     if cache.groups and cache.grouped:
         return cache.groups.counts_packets(cache.grouped.writes or cache.grouped.written)
     return None
+
+
+def overwriting(cache: Cache, small: int) -> counts.Overwriting | None:
+    """The fill that tells what counts by overwriting, where so many ``small`` writes were taken; None: none does."""
+    if cache.length is None or not cache.in_memory or cache.fill_order is None:
+        return None
+    room = cache.length.bytes_found.low / gathered_bytes(cache)
+    return counts.overwriting(small, packet_writes(cache), room, cache.in_memory, cache.fill_order.round_writes)
 
 
 def packet_writes(cache: Cache) -> int:

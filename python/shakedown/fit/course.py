@@ -40,7 +40,7 @@ from shakedown.fit.cache import (
     Cache,
     counts_packets,
     entries_end,
-    gathered_bytes,
+    overwriting,
     packet_writes,
     says_all,
     single_is_quick,
@@ -120,12 +120,11 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
     facts.moved = most_moved(bench, turn.value, SETTLE_NS, kept)
     on_disk, in_flash = left_at_once(bench, turn.value, kept)
     facts.left_at_once, facts.in_flash_at_once = max(on_disk, in_flash), in_flash > on_disk
-    if facts.cleans_at_once and at_once.can_be_ballasted(facts):
-        sight = Sight.through(turn.value, facts.blur_turns, flash=False, kept=kept).with_marks(bench)
-        facts.cache = at_once.find(bench, facts, sight, tell)
-    elif facts.moved.share > MOVED and not facts.cleans_at_once:
+    if facts.cleans_at_once:
+        facts.cache = _find_at_once(bench, facts, tell) if at_once.can_be_ballasted(facts) else None
+    elif facts.moved.share > MOVED:
         facts.cache = _find_cache(bench, facts, tell, hear_log)
-    elif not (facts.cleans_at_once or facts.moved.hidden):
+    elif not facts.moved.hidden:
         tell("writes all over the surface")
         facts.bursts = dram.over_surface(bench, facts.bursts, overhead_ms, turn.value)
         if found.outer and link.seen:
@@ -137,6 +136,12 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
         cleans_after_ms = None if facts.cache is None else rest.high if rest else _UNKNOWN_REST_MS
         facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
     return facts
+
+
+def _find_at_once(bench: Bench, facts: Facts, tell: Tell) -> Cache:
+    kept, turn_ms = facts.read_segments, facts.turn_ms.value
+    sight = Sight.through(turn_ms, facts.blur_turns, flash=False, kept=kept).with_marks(bench)
+    return at_once.find(bench, facts, sight, tell)
 
 
 def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Cache:
@@ -431,12 +436,11 @@ def _fill_otherwise(bench: Bench, facts: Facts, cache: Cache, tell: Tell) -> Non
     if cache.groups:
         tell("fill with small writes, in groups that are durable")
         cache.grouped = filled(bench, cache, "grouped", int(_MORE_THAN_ENOUGH * cache.groups.otherwise))
-    if counts_packets(cache) is None and cache.in_memory and cache.fill_order:
-        room = cache.length.bytes_found.low / gathered_bytes(cache)
-        cache.overwriting = counts.overwriting(met, held, room, cache.in_memory, cache.fill_order.round_writes)
-        if cache.overwriting:
-            tell("fill with small writes, every other one over an older one")
-            cache.overwritten = filled(bench, cache, "overwritten", cache.overwriting.most)
+    if counts_packets(cache) is None:
+        cache.overwriting = overwriting(cache, met)
+    if cache.overwriting:
+        tell("fill with small writes, every other one over an older one")
+        cache.overwritten = filled(bench, cache, "overwritten", cache.overwriting.most)
 
 
 def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:

@@ -240,11 +240,10 @@ def _translation(twin: Twin, facts: Facts) -> None:
     share = f"measured: {facts.moved.share:.0%} of what was written lay elsewhere {BY}"
     if facts.cleans_at_once:
         share = f"measured: {facts.left_at_once:.0%} of what was just written lay elsewhere, and soon not {BY}"
-    if facts.cleans_at_once and facts.cache is None:
-        shown = share
-        twin.put("translation", "kind", "shingled", shown)
-        _doubt_inmost(twin)
-        return
+        if facts.cache is None:
+            twin.put("translation", "kind", "shingled", share)
+            _doubt_inmost(twin)
+            return
     if facts.cache is None:
         twin.put("translation", "kind", "identity", _at_home(facts.moved, share))
         return

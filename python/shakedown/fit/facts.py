@@ -52,7 +52,7 @@ class Facts:
 
     @property
     def cleans_at_once(self) -> bool:
-        """Whether it is shingled, and what it has cached is home before anything could be measured of that."""
+        """Whether it is shingled, and what it has cached is home at once: before it is seen, unless behind ballast."""
         return self.left_at_once > MOVED
 
     @property

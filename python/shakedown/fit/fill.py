@@ -399,8 +399,7 @@ class _Regions:
     So a band that is cleaned early, in the pause between two loads, hardly counts, and regions do not become many.
     """
 
-    firsts: Ints
-    together: int
+    order: Order
     counts: Ints
     slots: int
     bytes_each: int
@@ -419,26 +418,22 @@ class _Regions:
                 break
             counts.append(min(max(_LEAST_EACH, done // _EACH_SHARE), slots * 6 // 10, most - done))
             done += counts[-1]
-        return _Regions(np.array(order.firsts), order.together, np.array(counts), slots, slots * BLOCK_BYTES, again)
+        return _Regions(order, np.array(counts), slots, slots * BLOCK_BYTES, again)
 
     def end(self, count: int) -> int:
         """How far behind its first the region of the last of so many ends, at any place."""
         fresh = self._newest(count - 1) + 1
-        each = -(-fresh // self._round) * self.together
+        each = -(-fresh // self.order.round_writes) * self.order.together
         return (int(np.searchsorted(np.cumsum(self.counts), each)) + 1) * self.bytes_each
 
     @property
     def writes(self) -> int:
-        return int(self.counts.sum()) // self.together * self._round
-
-    @property
-    def _round(self) -> int:
-        return self.together * len(self.firsts)
+        return int(self.counts.sum()) // self.order.together * self.order.round_writes
 
     def dirty(self, number: int) -> int:
         """How many regions have something when the write with this number comes."""
         _, each = self._parted(np.array([self._newest(number)]))
-        return (int(np.searchsorted(np.cumsum(self.counts), each[0], side="right")) + 1) * len(self.firsts)
+        return (int(np.searchsorted(np.cumsum(self.counts), each[0], side="right")) + 1) * len(self.order.firsts)
 
     def places(self, begin: int, count: int) -> Ints:
         """The next ones."""
@@ -447,7 +442,7 @@ class _Regions:
         region = np.searchsorted(ends, each, side="right")
         inside = each - np.concatenate([[0], ends])[region]
         base = scattered(int(self.counts.max()), 0, self.slots, BLOCK_BYTES)
-        return np.asarray(self.firsts[place] + region * self.bytes_each + base[inside])
+        return np.asarray(np.array(self.order.firsts)[place] + region * self.bytes_each + base[inside])
 
     def _numbers(self, writes: Ints) -> Ints:
         """Of the place that each write goes to: none twice, unless every other one is to overwrite one of the first."""
@@ -462,6 +457,6 @@ class _Regions:
 
     def _parted(self, numbers: Ints) -> tuple[Ints, Ints]:
         """At which place each write is, and its number there."""
-        turn, inside = np.divmod(numbers, self._round)
-        place, inside = np.divmod(inside, self.together)
-        return place, turn * self.together + inside
+        turn, inside = np.divmod(numbers, self.order.round_writes)
+        place, inside = np.divmod(inside, self.order.together)
+        return place, turn * self.order.together + inside

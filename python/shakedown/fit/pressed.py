@@ -97,13 +97,16 @@ def _find_drained(cache: Cache, drained: pressure.Drained, track_bytes: TrackByt
     """What goes home where a log is drained of what was written first."""
     tell("order of cleaning")
     cache.most_dirty_first = pressure.most_dirty_first(drained)
-    # If it is not known, as where it matters.
-    by_dirt = cache.most_dirty_first is not False
-    cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=by_dirt)
+    cache.pass_bands = pressure.bands_per_pass(drained, most_dirty_first=cache.goes_by_dirt)
+    find_bands(cache, drained, track_bytes, tell)
+
+
+def find_bands(cache: Cache, drained: pressure.Draining, track_bytes: TrackBytes, tell: Tell) -> None:
+    """Bands at several places, and whether they move."""
     seen: dict[float, pressure.Seen] = {}
     for share in SHARES:
         tell(f"bands at {share:.0%}")
-        found = pressure.band_at(drained, share, most_dirty_first=by_dirt)
+        found = pressure.band_at(drained, share, most_dirty_first=cache.goes_by_dirt)
         # No band is a track or less: what came home then was the blocks that had to, and no more.
         if found is not None and found.band.size_bytes.value > _FEWEST_TRACKS * track_bytes(share):
             seen[share] = found

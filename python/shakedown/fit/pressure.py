@@ -25,6 +25,7 @@ from shakedown.fit.trace import (
     BLOCK_BYTES,
     READ,
     Bench,
+    Floats,
     Found,
     Ints,
     Log,
@@ -219,6 +220,15 @@ class Drain:
     to_old_place: NDArray[np.bool_]
     """Which lie at the angle at which they lay before they were written."""
 
+    @staticmethod
+    def seen(watch: Watch, order: Ints, before: tuple[Floats, Floats]) -> Drain:
+        """By two looks now; in the order in which blocks were asked for, of which the watch has them in ``order``."""
+        now = twice(watch)
+        came, to_old_place = np.empty((2, len(order)), bool)
+        came[order] = moved(watch, before, now)
+        to_old_place[order] = np.any([~watch.sight.differ(one, watch.home) for one in now], axis=0)
+        return Drain(came, to_old_place)
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -294,11 +304,7 @@ class Drained:
         before = twice(watch)
         self._fill(filler, _BEYOND * high.high - drained - held)
         bench.idle(_REST_NS)
-        now = twice(watch)
-        came, to_old_place = np.empty((2, len(watched)), bool)
-        came[order] = moved(watch, before, now)
-        to_old_place[order] = np.any([~self.sight.differ(one, watch.home) for one in now], axis=0)
-        return Drain(came, to_old_place)
+        return Drain.seen(watch, order, before)
 
     def _filler(self, watched: Ints) -> Filler:
         """One place, well before what is watched or behind it, that no band of it is the filler's."""

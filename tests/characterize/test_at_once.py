@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import restless
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit.ballast import Ballasted
 from shakedown.fit.trace import FLUSH, Log, Trace, Uninterrupted
 
@@ -27,9 +25,7 @@ def test_its_insides_are_found(seed: int, tmp_path: Path) -> None:
     truth = restless(seed)
     assert truth.values["translation.cleaning.driven"] == "pressure"
     assert truth.values["translation.cleaning.when"] == "aggressive"
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    outcome = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
+    outcome = measured(truth, tmp_path)
     twin = outcome.twin
     assert outcome.refusal is None
     assert outcome.facts.cleans_at_once

@@ -6,29 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from characterize.blind import Truth, small_wild, wild, with_values
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.blind import small_wild, wild, with_values
+from characterize.measured import measured
 from shakedown.fit import fill
 from shakedown.fit.counts import Groups, Overwriting, groups, overwriting
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.layout import Layout
-from shakedown.fit.twin import Twin
-
-
-def _twin(truth: Truth, folder: Path) -> Twin:
-    profile = folder / "hidden.toml"
-    profile.write_text(truth.toml)
-    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None).twin
 
 
 @pytest.mark.parametrize(("counts", "entries"), [("packet", 2500), ("write", 10_000)])
 def test_groups_tell_what_neither_full_packets_nor_single_writes_do(counts: str, entries: int, tmp_path: Path) -> None:
     """Filled either way both drives stall after the same number of writes."""
     limits = {"translation.cache.entry_counts": counts, "translation.cache.entries": entries}
-    twin = _twin(with_values(small_wild(3001).values | limits), tmp_path)
+    twin = measured(with_values(small_wild(3001).values | limits), tmp_path).twin
     assert "translation.cache.entry_counts" not in twin.unidentified()
     assert twin.value("translation.cache", "entry_counts") == counts
     assert twin.number("translation.cache", "entries") == pytest.approx(entries, rel=0.02)
@@ -37,7 +27,7 @@ def test_groups_tell_what_neither_full_packets_nor_single_writes_do(counts: str,
 def test_they_tell_it_of_a_large_drive_without_streams(tmp_path: Path) -> None:
     """Every other visit meets a track's end: its packets seemed to cost so little that they did not show."""
     truth = wild(2115)
-    twin = _twin(truth, tmp_path)
+    twin = measured(truth, tmp_path).twin
     for key in ("entry_counts", "packet_writes", "packet_bytes"):
         assert f"translation.cache.{key}" not in twin.unidentified()
         assert twin.value("translation.cache", key) == truth.values[f"translation.cache.{key}"]
@@ -73,7 +63,7 @@ def test_a_fill_that_ends_far_sooner_than_either_contradicts_both() -> None:
 
 def test_passes_as_long_as_the_journal_leave_the_entries_open(tmp_path: Path) -> None:
     """They were told as 649 packets, for 3,900 writes."""
-    twin = _twin(small_wild(3341), tmp_path)
+    twin = measured(small_wild(3341), tmp_path).twin
     assert {"translation.cache.entries", "translation.cache.entry_counts"} <= set(twin.unidentified())
 
 
@@ -81,7 +71,7 @@ def test_heads_that_were_parked_stall_no_fill(tmp_path: Path) -> None:
     """Memory gathers 192 writes, and the visit behind them had to bring the heads back: 192 entries were told."""
     parks = {"mechanics.park_after_s": 20, "mechanics.unpark_ms": 1169}
     truth = with_values(small_wild(3121).values | parks)
-    twin = _twin(truth, tmp_path)
+    twin = measured(truth, tmp_path).twin
     assert "translation.cache.entries" in twin.unidentified(), "space ends first"
     assert twin.number("translation.cache", "entries") > 1000
 
@@ -91,7 +81,7 @@ def test_overwriting_tells_what_groups_do_not(counts: str, entries: int, tmp_pat
     """A visit takes so much space that no group tells. Full, both drives answer a thousand times unlike each other."""
     limits = {"entry_counts": counts, "entries": entries, "append_tracks": 0.9}
     values = small_wild(3001).values | {f"translation.cache.{key}": value for key, value in limits.items()}
-    twin = _twin(with_values(values), tmp_path)
+    twin = measured(with_values(values), tmp_path).twin
     assert {"translation.cache.entries", "translation.cache.entry_counts"}.isdisjoint(twin.unidentified())
     assert twin.value("translation.cache", "entry_counts") == counts
     assert twin.number("translation.cache", "entries") == pytest.approx(entries, rel=0.02)

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, changed, with_values
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit import append, draft, layout, log_track
 from shakedown.fit.append import Visits
 from shakedown.fit.cache import Cache
@@ -51,15 +49,9 @@ def _truth(bridge: dict[str, Any], **new: Any) -> Truth:
     return with_values(changed("wd40efax", **(values | new)).values | bridge)
 
 
-def _twin(truth: Truth, folder: Path) -> Twin:
-    (folder / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False, seed=1)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None).twin
-
-
 def test_what_a_bridge_cuts_is_as_many_visits(tmp_path: Path) -> None:
     """The log was told as 10.35 to 10.61 GB for 11.3, a packet's cost as 0.78 to 0.88 turns for 0.07, and no bridge."""
-    twin = _twin(_truth(_BRIDGE), tmp_path)
+    twin = measured(_truth(_BRIDGE), tmp_path).twin
     assert twin.value("interface", "max_transfer_bytes") == 245_760
     assert twin.number(_CACHE, "bytes") == pytest.approx(11_299_999_744, rel=0.005)
     assert twin.number(_CACHE, "packet_bytes") == 229_376
@@ -71,7 +63,7 @@ def test_what_a_bridge_cuts_is_as_many_visits(tmp_path: Path) -> None:
 
 def test_the_journal_is_counted_in_visits_where_a_filler_is_two(tmp_path: Path) -> None:
     """85 were told for 170: each of the fillers was two, since memory writes 708 kB at once."""
-    twin = _twin(_truth({}, translation__cleaning__when="aggressive"), tmp_path)
+    twin = measured(_truth({}, translation__cleaning__when="aggressive"), tmp_path).twin
     assert twin.value(_CACHE, "journal_every") == 170
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import changed, small, with_values
-from characterize.test_known import _characterized
+from characterize.measured import measured
 from shakedown.fit import append, cleaning
 from shakedown.fit.layout import Layout
 from shakedown.fit.twin import UNKNOWN
@@ -54,7 +54,7 @@ def test_as_many_writes_as_the_largest_group_has_may_be_more(writes: int, fewer:
 def test_a_twin_is_as_fast_as_a_drive_whose_packets_hold_more_than_any_group(writes: int, tmp_path: Path) -> None:
     """With 48 it was 28 % too slow until the collapse, which came after twice the time."""
     truth = changed("backup-plus-slim-2tb", translation__cache__packet_writes=writes)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert "translation.cache.packet_writes" in twin.unidentified()
     # 128 fill a packet.
     assert twin.value("translation.cache", "packet_writes") == min(writes, 128)
@@ -64,7 +64,7 @@ def test_a_twin_is_as_fast_as_a_drive_whose_packets_hold_more_than_any_group(wri
 def test_bands_of_a_pass_that_cleans_most_of_what_is_marked(bands: int, known: bool, tmp_path: Path) -> None:
     """Of 34, 40 and 48 41 were told, as many as the room of all marks is worth, and of 64 62 with rationed visits."""
     truth = changed("backup-plus-slim-2tb", translation__cleaning__bands_per_pass=bands)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     value, origin = twin.sections["translation.cleaning"]["bands_per_pass"]
     assert origin.startswith(UNKNOWN) is not known
     assert value == pytest.approx(bands, abs=2)
@@ -83,5 +83,5 @@ def test_a_log_whose_spaces_no_packet_explains_is_not_measured(tmp_path: Path) -
     """Packets of 32 KiB with gaps of three times as much: 338 MB (263 to 413) were told for 140."""
     values = {"packet_bytes": 32_768, "packet_tracks": 0.1, "bytes": 139_997_184}
     truth = with_values(small().values | {f"translation.cache.{key}": value for key, value in values.items()})
-    unknown = _characterized(truth, tmp_path).twin.unidentified()
+    unknown = measured(truth, tmp_path).twin.unidentified()
     assert {f"translation.cache.{key}" for key in ("bytes", "entries", "packet_bytes", "packet_tracks")} <= {*unknown}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import small, with_values
-from characterize.test_known import _characterized
+from characterize.measured import measured
 from shakedown.fit import pace
 
 TAKEN_MS = 0.08
@@ -41,6 +41,6 @@ def test_waits_at_any_distance_are_no_pace() -> None:
 def test_what_has_just_gone_by_is_waited_for(turns: float, tmp_path: Path) -> None:
     values = {"packet_writes": 11, "packet_turns": 0.0, "append_turns": 1.2, "follow_turns": turns, "entries": 2500}
     truth = with_values(small().values | {f"translation.cache.{key}": value for key, value in values.items()})
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert "translation.cache.follow_turns" not in twin.unidentified()
     assert twin.value("translation.cache", "follow_turns") == pytest.approx(turns, abs=0.02)

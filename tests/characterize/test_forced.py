@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, small_wild, wild
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit.bands import Bands
 from shakedown.fit.draft import draft
 from shakedown.fit.estimate import Estimate
@@ -35,9 +33,7 @@ NAMES = ("packets", "visits", "lazy", "spread", "wild", "one-more", "another-mor
 
 @pytest.mark.parametrize("truth", HIDDEN, ids=NAMES)
 def test_what_a_piece_takes_to_be_collected(truth: Truth, tmp_path: Path) -> None:
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    outcome = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
+    outcome = measured(truth, tmp_path)
     assert outcome.facts.cache
     found = outcome.facts.cache.collect_turns
     assert found
@@ -63,9 +59,7 @@ def test_a_pass_frees_as_much_in_bands_that_are_not_known(tmp_path: Path) -> Non
     truth = small_wild(3101)
     assert truth.values["translation.cleaning.bands_per_pass"] == 4
     assert truth.values["translation.tracks_per_band"] == 11
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    facts = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).facts
+    facts = measured(truth, tmp_path).facts
     assert facts.cache
     facts.cache.bands = {}
     twin = draft(facts, "twin", "twin", "model")
@@ -77,9 +71,7 @@ def test_a_pass_frees_as_much_in_bands_that_are_not_known(tmp_path: Path) -> Non
 def test_a_journal_that_comes_by_itself_is_not_taken_off_the_pass_behind_it(tmp_path: Path) -> None:
     """The twin's comes two writes before a pass; 11.7 MB were told, 13.1 at most."""
     truth = small_wild(3349)
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
+    twin = measured(truth, tmp_path).twin
     value, origin = twin.sections["translation.cleaning"]["merge_bytes"]
     merged = truth.values["translation.cleaning.merge_bytes"]
     assert value == merged
@@ -93,9 +85,7 @@ def test_a_journal_that_comes_by_itself_is_not_taken_off_the_pass_behind_it(tmp_
 def test_of_a_few_passes_all_may_wait_alike(seed: int, tmp_path: Path) -> None:
     """A pass takes all four bands of the first drive; all three of the second wait 3/4 of a turn longer."""
     truth = small_wild(seed)
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="twin", with_parking=False)
-    facts = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).facts
+    facts = measured(truth, tmp_path).facts
     assert facts.cache
     found = facts.cache.collect_turns
     assert found

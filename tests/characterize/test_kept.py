@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, pressed, small, with_values
-from characterize.test_known import _characterized
+from characterize.measured import measured
 from shakedown.errors import InconclusiveError
 from shakedown.fit import draft, dram
 from shakedown.fit.trace import BLOCK_BYTES, Log, Trace, Uninterrupted
@@ -26,7 +26,7 @@ def _keeping(truth: Truth, count: int) -> Truth:
 def test_a_shingled_drive_is_told_as_what_it_is_whatever_its_memory_keeps(kept: int, tmp_path: Path) -> None:
     """From 120 on it was told as conventional, for certain; and with 64 the order of cleaning was not."""
     truth = _keeping(small(), kept)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     values = truth.values
     assert twin.value("translation", "kind") == "shingled"
     assert twin.value("dram", "read_segments") == kept
@@ -47,7 +47,7 @@ def test_a_shingled_drive_is_told_as_what_it_is_whatever_its_memory_keeps(kept: 
 def test_reads_that_make_memory_forget_bring_nothing_home_before_it_was_seen(tmp_path: Path) -> None:
     """Of a drive that cleans for each request a run had come home by then, and was told for a stream."""
     truth = _keeping(pressed(3), 128)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert twin.value("translation.cleaning", "driven") == "pressure"
     for key in ("tracked", "min_request_bytes", "min_run_bytes"):
         assert twin.value("translation.streams", key) == pytest.approx(
@@ -56,7 +56,7 @@ def test_reads_that_make_memory_forget_bring_nothing_home_before_it_was_seen(tmp
 
 
 def test_a_conventional_drive_stays_one(tmp_path: Path) -> None:
-    twin = _characterized(_keeping(small(shingled=False), 128), tmp_path).twin
+    twin = measured(_keeping(small(shingled=False), 128), tmp_path).twin
     assert twin.value("translation", "kind") == "identity"
     assert "translation.kind" not in twin.unidentified()
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from characterize.blind import Truth, changed, drawn, known, small_wild, wild
-from shakedown.characterize.record import Order, read_record
+from characterize.measured import measured
+from shakedown.characterize.record import read_record
 from shakedown.characterize.run import Outcome, characterize
 from shakedown.data import list_profiles
 from shakedown.device.disk.facts import NO_CONSENT
@@ -18,13 +19,6 @@ from shakedown.target.data_sheet import listed_sheets
 # journal was taken for a stall, with a fifth of the entries.
 WILD = (1, 3, 4, 5, 9, 11, 500, 501, 604, 607, 621)
 DRAWN = (("wd40efax", 2), ("wd40efax", 3), ("st12000vn0007", 1), ("st12000vn0007", 3))
-
-
-def _characterized(truth: Truth, folder: Path) -> Outcome:
-    profile = folder / "hidden.toml"
-    profile.write_text(truth.toml)
-    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None)
 
 
 def _near(outcome: Outcome, truth: Truth, key: str, share: float) -> None:
@@ -76,7 +70,7 @@ def _check(outcome: Outcome, truth: Truth) -> None:
 def test_the_insides_of_every_profile_are_found(name: str, tmp_path: Path) -> None:
     """But of those made of data sheets, which have the parts of others."""
     truth = known(name)
-    outcome = _characterized(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     _check(outcome, truth)
     assert not truth.shingled or "translation.tracks_per_band" not in outcome.twin.unidentified()
     # Bands of skylight-1 begin nearly alike: by 0.021 turns each, which is less than angles are told apart by.
@@ -86,14 +80,14 @@ def test_the_insides_of_every_profile_are_found(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(("name", "seed"), DRAWN)
 def test_drives_that_nobody_has_seen_are_found_too(name: str, seed: int, tmp_path: Path) -> None:
     truth = drawn(name, seed)
-    _check(_characterized(truth, tmp_path), truth)
+    _check(measured(truth, tmp_path), truth)
 
 
 @pytest.mark.parametrize("seed", WILD)
 def test_drives_of_any_kind_are_found(seed: int, tmp_path: Path) -> None:
     """A property: whatever is drawn, the goals hold. A failure prints the seed, and the profile is in its folder."""
     truth = wild(seed)
-    _check(_characterized(truth, tmp_path), truth)
+    _check(measured(truth, tmp_path), truth)
 
 
 # What these were taken for: aggressive, since the cache was just too full when that was looked for; one whose runs are
@@ -113,7 +107,7 @@ SMALL = (105, 108, 23, 315, 118, 507, 605, 612, 702, 703, 740, 746, 783, 3304, 3
 @pytest.mark.parametrize("seed", SMALL)
 def test_what_little_room_hides_is_found_on_small_drives(seed: int, tmp_path: Path) -> None:
     truth = small_wild(seed)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert twin.value("translation.cleaning", "when") == truth.values["translation.cleaning.when"]
     assert twin.value("translation.streams", "tracked") == truth.values["translation.streams.tracked"]
     if truth.values["translation.streams.tracked"]:
@@ -151,7 +145,7 @@ KINDS: tuple[dict[str, object], ...] = (
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
 def test_mapping_place_and_cleaning_are_told(kind: dict[str, object], tmp_path: Path) -> None:
-    outcome = _characterized(changed("st8000as0002", **kind), tmp_path)
+    outcome = measured(changed("st8000as0002", **kind), tmp_path)
     twin = outcome.twin
     assert twin.value("translation", "kind") == "shingled"
     assert twin.value("translation", "mapping") == kind.get("translation__mapping", "static")
@@ -162,7 +156,7 @@ def test_mapping_place_and_cleaning_are_told(kind: dict[str, object], tmp_path: 
 def test_a_memory_that_writes_when_it_is_half_full_makes_packets_no_dearer(tmp_path: Path) -> None:
     """Of 48 writes that are to go together such a memory takes 32 to the log by itself, and then the rest."""
     costs = {"translation__cache__packet_turns": 0.0, "translation__cache__append_turns": 0.7}
-    outcome = _characterized(changed("wd40efax", dram__write_segments=64, **costs), tmp_path)
+    outcome = measured(changed("wd40efax", dram__write_segments=64, **costs), tmp_path)
     assert outcome.facts.cache and outcome.facts.cache.append
     assert outcome.facts.cache.append.packet_turns.value == pytest.approx(0, abs=0.01)
     assert outcome.facts.cache.append.append_turns.value == pytest.approx(0.7, abs=0.02)
@@ -170,7 +164,7 @@ def test_a_memory_that_writes_when_it_is_half_full_makes_packets_no_dearer(tmp_p
 
 def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:
     truth = known("st12000vn0007")
-    first = _characterized(truth, tmp_path)
+    first = measured(truth, tmp_path)
     folder = tmp_path / "run"
     again = characterize(first.order, folder, NO_CONSENT, lambda _: None, before=read_record(folder))
     assert again.twin.toml == first.twin.toml
@@ -178,5 +172,5 @@ def test_what_was_measured_can_be_estimated_again(tmp_path: Path) -> None:
 
 def test_bands_that_move_but_mostly_come_to_an_old_angle_are_not_called_static(tmp_path: Path) -> None:
     """Every other of these bands begins at the same angle, so four fifths of what moved lay as if it had not."""
-    twin = _characterized(small_wild(3471), tmp_path).twin
+    twin = measured(small_wild(3471), tmp_path).twin
     assert twin.value("translation", "mapping") == "dynamic" or "translation.mapping" in twin.unidentified()

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, changed, wild
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit import length, marks
 from shakedown.fit.cache import Cache, mark
 from shakedown.fit.estimate import Estimate
@@ -120,10 +118,7 @@ def test_a_journal_is_no_pass_over_marks(every: int) -> None:
 
 
 def _marks(truth: Truth, folder: Path) -> Marks:
-    path = folder / "drive.toml"
-    path.write_text(truth.toml)
-    order = Order(f"model:{path}", "mine", seed=1, with_parking=False)
-    found = characterize(order, folder / "run", NO_CONSENT, lambda _: None).facts.cache
+    found = measured(truth, folder).facts.cache
     assert found
     assert found.marks
     return found.marks

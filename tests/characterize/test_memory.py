@@ -11,21 +11,13 @@ from typing import Any, cast
 import pytest
 
 from characterize.blind import Truth, changed, known
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit import calibrate, draft
 from shakedown.fit.dram import Bursts
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.twin import UNKNOWN, Twin
 
 HELD = ("write_segments", "write_bytes")
-
-
-def _characterized(truth: Truth, seed: int, folder: Path) -> Twin:
-    (folder / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False, seed=seed)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None).twin
 
 
 def _span(origin: str) -> tuple[float, float]:
@@ -52,13 +44,13 @@ def test_a_memory_that_gives_writes_away_nearly_as_fast_as_it_takes_them_is_not_
     new: dict[str, Any] = {f"geometry__{key}": value for key, value in geometry.items()}
     new |= {"mechanics__seek_average_ms": 8.5, "mechanics__seek_full_stroke_ms": 16.5}
     truth = changed("st12000vn0007", **new)
-    _nothing_wrong(_characterized(truth, seed, tmp_path), truth)
+    _nothing_wrong(measured(truth, tmp_path, seed).twin, truth)
 
 
 def test_bytes_of_a_memory_that_writes_end_by_their_number_are_not_known(tmp_path: Path) -> None:
     """Of 268 MB 134 to 146 were told: 128 large writes fill it, and a burst of small ones seemed to take 192."""
     truth = changed("st8000as0002", dram__write_bytes=268_435_456)
-    twin = _characterized(truth, 1, tmp_path)
+    twin = measured(truth, tmp_path, 1).twin
     _nothing_wrong(twin, truth)
     assert "dram.write_bytes" in twin.unidentified()
     # With half and with twice the bytes a burst of small writes is the same.
@@ -67,7 +59,7 @@ def test_bytes_of_a_memory_that_writes_end_by_their_number_are_not_known(tmp_pat
 
 def test_what_decides_a_burst_is_told(tmp_path: Path) -> None:
     truth = known("st31000520as")
-    twin = _characterized(truth, 1, tmp_path)
+    twin = measured(truth, tmp_path, 1).twin
     _nothing_wrong(twin, truth)
     assert not {f"dram.{key}" for key in HELD} & {*twin.unidentified()}
 
@@ -75,7 +67,7 @@ def test_what_decides_a_burst_is_told(tmp_path: Path) -> None:
 def test_writes_of_a_memory_that_near_ones_leave_as_fast_as_they_come_show_all_over_the_surface(tmp_path: Path) -> None:
     """Of 128 writes 764 to 771 were told, and the twin wrote 58 % too fast at random."""
     truth = known("wd40efrx")
-    twin = _characterized(truth, 1, tmp_path)
+    twin = measured(truth, tmp_path, 1).twin
     assert "dram.write_segments" not in twin.unidentified()
     _nothing_wrong(twin, truth)
     assert twin.number("dram", "write_segments") == pytest.approx(128, abs=2)
@@ -84,7 +76,7 @@ def test_writes_of_a_memory_that_near_ones_leave_as_fast_as_they_come_show_all_o
 def test_bytes_of_a_memory_that_near_writes_leave_as_fast_as_the_link_brings_them_are_told(tmp_path: Path) -> None:
     """Of 42 MB nothing was told, and a twin with 17 wrote 1 MiB at random 11 % too slowly."""
     truth = changed("st12000vn0007", dram__write_bytes=40 << 20, interface__rate_mb_s=230)
-    twin = _characterized(truth, 1, tmp_path)
+    twin = measured(truth, tmp_path, 1).twin
     assert "dram.write_bytes" not in twin.unidentified()
     _nothing_wrong(twin, truth)
 

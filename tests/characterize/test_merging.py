@@ -7,10 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from characterize.blind import Truth, changed, wild, with_values
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import Outcome, characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.blind import changed, wild, with_values
+from characterize.measured import measured
 from shakedown.fit import calibrate
 from shakedown.fit.twin import Twin
 
@@ -29,13 +27,7 @@ MOVES: dict[str, Any] = {"translation__mapping": "dynamic", "translation__spare_
 
 
 def _characterized(folder: Path, name: str = "wd40efax", **new: Any) -> Twin:
-    return _outcome(changed(name, **new), folder).twin
-
-
-def _outcome(truth: Truth, folder: Path) -> Outcome:
-    (folder / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None)
+    return measured(changed(name, **new), folder).twin
 
 
 def test_bands_that_begin_at_one_angle_and_move_are_told_by_the_few_that_stay(tmp_path: Path) -> None:
@@ -99,7 +91,7 @@ def test_heads_that_parked_beside_a_log_in_flash_make_no_pass_longer(tmp_path: P
     for park_after_s in (0, 300):
         (folder := tmp_path / str(park_after_s)).mkdir()
         truth = with_values(wild(4142).values | {"mechanics.park_after_s": park_after_s})
-        found = _outcome(truth, folder).facts.cache
+        found = measured(truth, folder).facts.cache
         assert found
         assert found.forced
         passes.append(found.forced.ms.value)
@@ -127,6 +119,6 @@ def test_whoever_merges_all_of_a_band_comes_nearest_without_luck() -> None:
 
 def test_a_buffer_that_holds_a_band_makes_the_twin_as_fast_as_the_drive(tmp_path: Path) -> None:
     """The usual one agrees with the time of a forced pass, too, and made it 6 to 8 % slower."""
-    twin = _outcome(with_values(wild(5003).values | {ON_DISK: False, MERGED: 67_108_864}), tmp_path).twin
+    twin = measured(with_values(wild(5003).values | {ON_DISK: False, MERGED: 67_108_864}), tmp_path).twin
     assert MERGED in twin.unidentified()
     assert twin.number("translation.cleaning", "merge_bytes") > 29_000_000

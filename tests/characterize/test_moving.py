@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import changed, small_wild
-from characterize.test_known import _characterized
+from characterize.measured import measured
 from shakedown.fit import moving
 from shakedown.fit.bands import Bands, Homecoming
 from shakedown.fit.estimate import Estimate
@@ -44,7 +44,7 @@ def test_bands_are_told_in_the_order_in_which_they_came_home(seed: int) -> None:
 def test_bands_that_move_are_told_though_they_begin_nearly_alike(tmp_path: Path) -> None:
     """What a band more is later by, 0.021 turns, is less than angles are told apart by. A small log is soon full."""
     moves = {"translation__mapping": "dynamic", "translation__spare_bands": 3, "translation__cache__bytes": 4 << 30}
-    twin = _characterized(changed("skylight-1", **moves), tmp_path).twin
+    twin = measured(changed("skylight-1", **moves), tmp_path).twin
     assert twin.value("translation", "mapping") == "dynamic"
     assert "translation.mapping" not in twin.unidentified()
     assert "geometry.inner_track_bytes" in twin.unidentified()
@@ -52,6 +52,6 @@ def test_bands_that_move_are_told_though_they_begin_nearly_alike(tmp_path: Path)
 
 def test_a_small_drive_whose_bands_move_has_zones_that_hold_spare_ones(tmp_path: Path) -> None:
     """Of 32 zones each would hold four bands, of which two are spare: no profile, so no twin was written."""
-    outcome = _characterized(small_wild(7960), tmp_path)
+    outcome = measured(small_wild(7960), tmp_path)
     assert outcome.refusal is None
     assert outcome.twin.value("translation", "mapping") == "dynamic"

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from characterize.blind import small_wild, with_values
+from characterize.measured import measured
 from shakedown.characterize.bench import ArenaBench
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit.trace import Log, Trace
 
 
@@ -30,9 +28,6 @@ def test_bands_that_come_home_before_the_first_look_is_over_count(
         return play(bench, name, trace)
 
     monkeypatch.setattr(ArenaBench, "play", late)
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    target = f"model:{tmp_path / 'hidden.toml'}"
-    ordered = Order(target=target, name="twin", with_parking=False)
-    outcome = characterize(ordered, tmp_path / "run", NO_CONSENT, lambda _: None)
+    outcome = measured(truth, tmp_path)
     assert outcome.twin.value("translation.cleaning", "order") == order
     assert "translation.cleaning.order" not in outcome.twin.unidentified()

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from characterize.blind import Truth, small, with_values
+from characterize.measured import measured
 from shakedown.characterize.bench import PlainBench
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import Outcome, characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from shakedown.characterize.run import Outcome
 from shakedown.fit import dram, platters, rates, tracks
 from shakedown.fit.estimate import Estimate
 from shakedown.target.model import ModelArena
@@ -45,13 +44,6 @@ def _platters(truth: Truth, folder: Path) -> platters.Platters:
     turn_ms = 6e4 / truth.values["geometry.rpm"]
     found = tuple(rates.measure(bench, share) for share in platters.SHARES)
     return platters.measure(bench, found, dram.link(bench, turn_ms), turn_ms)
-
-
-def _characterized(truth: Truth, folder: Path) -> Outcome:
-    profile = folder / "hidden.toml"
-    profile.write_text(truth.toml)
-    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None)
 
 
 def _holds(outcome: Outcome, truth: Truth, key: str) -> bool:
@@ -98,7 +90,7 @@ def test_where_angles_tell_nothing_either_no_track_is_told(tmp_path: Path, monke
     """The innermost are slower than the link: but without skews a rate tells no size."""
     monkeypatch.setattr(tracks, "measure", lambda *_, **__: None)
     truth = _slow(0.7)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     value, origin = twin.sections["geometry"]["outer_track_bytes"]
     assert origin.startswith("assumed: not identified; at least ")
     assert origin.endswith(f"for the link gives no more than {truth.values['interface.rate_mb_s']:.2f} MB/s")
@@ -126,7 +118,7 @@ def test_between_places_whose_tracks_show_as_much_passes_as_at_either(
 def test_a_twin_behind_a_slow_link_has_the_tracks_of_the_drive(share: float, shingled: bool, tmp_path: Path) -> None:
     """Of a band of 16 tracks 22 were said, of a log of 160 MB 279, neither as certain; 552,960 bytes for 524,288."""
     truth = _slow(share, shingled=shingled)
-    outcome = _characterized(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert _holds(outcome, truth, _OUTER)
     assert _holds(outcome, truth, _INNER)
     if shingled:
@@ -137,7 +129,7 @@ def test_a_twin_behind_a_slow_link_has_the_tracks_of_the_drive(share: float, shi
 def test_of_a_link_that_is_slower_than_a_block_passes_neither_seeks_nor_memory_suffer(tmp_path: Path) -> None:
     """Memory took longer than was thought, so nothing was read ahead, in one segment; settling had the link's part."""
     truth = _linked(10.0)
-    outcome = _characterized(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert _holds(outcome, truth, "mechanics.write_settle_ms")
     assert outcome.twin.value("dram", "read_segments") == truth.values["dram.read_segments"]
     assert outcome.twin.number("dram", "read_ahead_bytes") == pytest.approx(

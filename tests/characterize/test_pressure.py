@@ -21,9 +21,8 @@ from characterize.blind import (
     under_pressure,
     with_values,
 )
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import Outcome, characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
+from shakedown.characterize.run import Outcome
 from shakedown.fit import pressure
 from shakedown.fit.trace import Ints
 from shakedown.fit.twin import UNKNOWN
@@ -31,12 +30,6 @@ from shakedown.fit.twin import UNKNOWN
 PRESSED = (1, 2, 3, 4, 5, 6)
 # Where rewriting empties the cache, the insides of these are found; of the others nothing wrong is told.
 FOUND = (4, 5, 6)
-
-
-def _outcome(truth: Truth, folder: Path) -> Outcome:
-    (folder / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{folder / 'hidden.toml'}", name="twin", with_parking=False)
-    return characterize(order, folder / "run", NO_CONSENT, lambda _: None)
 
 
 def _holds(outcome: Outcome, truth: Truth, key: str) -> None:
@@ -56,7 +49,7 @@ def test_the_high_mark_of_a_lazy_drive_that_cleans_under_pressure_is_not_the_end
     seed: int, tmp_path: Path
 ) -> None:
     truth = pressed(seed)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     twin = outcome.twin
     assert twin.value("translation.cleaning", "driven") == "pressure"
     # How many of those that are gathered share a packet may not be known: 19,072 were told for 1,800 packets.
@@ -78,7 +71,7 @@ def test_the_high_mark_of_a_lazy_drive_that_cleans_under_pressure_is_not_the_end
 def test_one_that_cleans_all_it_has_to_within_a_look_is_seen_to_do_so_by_its_late_reads(tmp_path: Path) -> None:
     """Eleven bands were home in the first look behind its mark and two more in the second: 216 MB of log for 245."""
     truth = pressed(7825)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert outcome.twin.value("translation.cleaning", "driven") == "pressure"
     for key in ("cache.bytes", "cleaning.high_mark", "cleaning.low_mark", "tracks_per_band"):
         assert f"translation.{key}" not in outcome.twin.unidentified()
@@ -90,7 +83,7 @@ def test_where_a_long_silence_empties_the_log_nothing_is_told_of_what_was_writte
     """The silence in which looks are waited for is as long: most dirty first was told for the oldest first."""
     truth = pressed(4)
     truth = with_values(truth.values | {"translation.cleaning.rest_s": 20, "translation.cleaning.order": "fifo"})
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert outcome.twin.value("translation.cleaning", "driven") == "pressure"
     told = (
         "cache.bytes",
@@ -107,7 +100,7 @@ def test_entries_show_where_such_a_drive_begins_to_clean_for_their_number(tmp_pa
     """Of a log of 300 MB and 4000 entries the 60 % at its mark were taken for all of it: 180 MB."""
     cache = {"translation.cache.bytes": 300_000_000 // 4096 * 4096, "translation.cache.entries": 4000}
     truth = with_values(under_pressure(small().values, 0.6, 0.3) | cache)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert not {"translation.cache.entries", "translation.cache.bytes"} & {*outcome.twin.unidentified()}
     for key in ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark"):
         _holds(outcome, truth, f"translation.{key}")
@@ -121,7 +114,7 @@ def test_entries_show_where_more_writes_than_a_band_has_blocks_begin_the_cleanin
     cache = {"bytes": 300_000_000 // 4096 * 4096, "entries": entries, "entry_counts": counts, "packet_writes": 4}
     values = under_pressure(small().values, 0.6, 0.3)
     truth = with_values(values | {f"translation.cache.{key}": value for key, value in cache.items()})
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert not {"translation.cache.entries", "translation.cache.entry_counts"} & {*outcome.twin.unidentified()}
     assert outcome.twin.value("translation.cache", "entry_counts") == counts
     _holds(outcome, truth, "translation.cache.entries")
@@ -150,7 +143,7 @@ def test_a_drive_that_cleans_all_that_is_watched_soon_after_its_mark_is_seen_to(
 ) -> None:
     """All 96 marks were home before the first look behind it: its mark was told as the end of its log."""
     truth = _large(**cache)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     twin = outcome.twin
     told = ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark", "cleaning.bands_per_pass")
     assert not {f"translation.{key}" for key in (*told, "tracks_per_band")} & {*twin.unidentified()}
@@ -166,7 +159,7 @@ def test_a_journal_that_takes_longer_than_what_is_cleaned_beside_sixteen_writes_
 ) -> None:
     """Marks were told 8 % too high: only beside a journal what was cleaned took as long as that. And bands move."""
     truth = with_values(large_pressed(7010).values | {"translation.cleaning.bands_per_pass": bands})
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     twin = outcome.twin
     told = ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark", "cleaning.bands_per_pass")
     assert not {f"translation.{key}" for key in (*told, "mapping", "tracks_per_band")} & {*twin.unidentified()}
@@ -180,7 +173,7 @@ def test_a_journal_that_takes_longer_than_what_is_cleaned_beside_sixteen_writes_
 def test_the_log_ends_where_the_last_of_all_writes_waits_for_whole_passes(tmp_path: Path) -> None:
     """Some wait for one band only: 160 of them between two that wait for several. The log was told 18 % too short."""
     truth = restless(7035)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     told = ("cache.bytes", "cleaning.high_mark", "cleaning.low_mark")
     assert not {f"translation.{key}" for key in (*told, "mapping")} & {*outcome.twin.unidentified()}
     for key in told:
@@ -207,7 +200,7 @@ def test_the_log_ends_where_the_last_of_all_writes_waits_for_whole_passes(tmp_pa
     ids=["low mark", "written at once", "streams", "gathered", "layout", "packets"],
 )
 def test_what_is_told_of_such_drives_holds(truth: Truth, keys: tuple[str, ...], tmp_path: Path) -> None:
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     for key in keys:
         _holds(outcome, truth, key)
 
@@ -215,7 +208,7 @@ def test_what_is_told_of_such_drives_holds(truth: Truth, keys: tuple[str, ...], 
 def test_entries_show_that_begin_the_cleaning_of_gathered_writes_only(tmp_path: Path) -> None:
     """Durable ones take half a track a visit, and space begins it first; as many as memory gathers do not."""
     truth = large_pressed(7022)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     twin = outcome.twin
     real = truth.values["translation.cache.entries"]
     assert twin.number("translation.cache", "entries") == pytest.approx(real, rel=0.05)
@@ -256,7 +249,7 @@ def test_a_band_is_looked_for_on_the_drive_only() -> None:
 def test_of_a_small_drive_nothing_else_goes_home_where_a_band_is_watched(tmp_path: Path) -> None:
     """What was to go home with it lay near it: of 13 GB two bands were told for one at the outer edge."""
     truth = pressed(7004)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     assert "translation.tracks_per_band" not in outcome.twin.unidentified()
     assert outcome.twin.value("translation", "tracks_per_band") == truth.values["translation.tracks_per_band"]
     # And of its short log smaller groups of writes begin the cleaning, where 63 at once are as late as all others.
@@ -268,7 +261,7 @@ def test_streams_of_a_drive_that_completes_a_band_only_for_the_next_stream_are_t
     """The band that a rewriting had left was completed for the run, with what the run had cached: 180 KB for 8 MiB."""
     truth = _large(entries=140_000)
     truth = with_values(truth.values | {"translation.tracks_per_band": 111})
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     for key in ("min_request_bytes", "min_run_bytes", "tracked"):
         assert f"translation.streams.{key}" not in outcome.twin.unidentified()
         _holds(outcome, truth, f"translation.streams.{key}")
@@ -282,7 +275,7 @@ def test_streams_of_a_drive_that_completes_a_band_only_for_the_next_stream_are_t
 def test_a_journal_shows_in_a_log_with_no_room_for_two_of_them(seed: int, every: int, tmp_path: Path) -> None:
     """Its visits take half a track each: below the mark there is room for 140 to 280 of them, and none was told."""
     truth = pressed(seed)
-    twin = _outcome(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert truth.values["translation.cache.journal_every"] == every
     assert {"translation.cache.journal_every", "translation.cache.journal_ms"}.isdisjoint(twin.unidentified())
     assert twin.number("translation.cache", "journal_every") == every
@@ -302,7 +295,7 @@ def test_one_that_cleans_whatever_it_holds_at_once_is_told_as_that(mapping: str,
         values["translation.spare_bands"] = 2
     for mark in ("high_mark", "low_mark"):
         values.pop(f"translation.cleaning.{mark}", None)
-    outcome = _outcome(with_values(values), tmp_path)
+    outcome = measured(with_values(values), tmp_path)
     assert outcome.refusal
     assert outcome.facts.cleans_at_once
     # Some of what memory took at once is on its way by then, and no twin shows how many.
@@ -314,7 +307,7 @@ def test_one_whose_cache_in_flash_is_emptied_at_once_is_not_called_conventional(
     values = restless(seed).values
     assert (values["translation.cache.place"], values["translation.cleaning.when"]) == ("flash", "aggressive")
     assert values["translation.cleaning.driven"] == "pressure"
-    outcome = _outcome(with_values(values), tmp_path)
+    outcome = measured(with_values(values), tmp_path)
     assert outcome.refusal
     assert outcome.facts.cleans_at_once
 
@@ -325,7 +318,7 @@ def test_the_order_of_cleaning_is_told(order: str, lazy: bool, tmp_path: Path) -
     marks = {"translation__cleaning__high_mark": 0.8, "translation__cleaning__low_mark": 0.4}
     kind = {"translation__cleaning__when": "lazy", **marks} if lazy else {}
     truth = changed("st8000as0002", translation__cleaning__order=order, **kind)
-    twin = _outcome(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert "translation.cleaning.order" not in twin.unidentified()
     assert twin.value("translation.cleaning", "order") == order
 
@@ -334,6 +327,6 @@ def test_the_order_of_cleaning_is_told(order: str, lazy: bool, tmp_path: Path) -
 def test_what_such_a_drive_met_is_not_told_as_all_of_its_log(seed: int, tmp_path: Path) -> None:
     """521 MB for 286, met once and before all marks were written; 137 MB for 193, a high mark that nobody saw."""
     truth = pressed(seed)
-    outcome = _outcome(truth, tmp_path)
+    outcome = measured(truth, tmp_path)
     for key in ("cache.bytes", "cache.entries", "cleaning.high_mark", "cleaning.low_mark"):
         _holds(outcome, truth, f"translation.{key}")

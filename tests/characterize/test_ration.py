@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import changed
-from characterize.test_known import _characterized
+from characterize.measured import measured
 from shakedown.fit import passes, ration
 from shakedown.fit.append import Journal
 from shakedown.fit.cache import Cache
@@ -86,7 +86,7 @@ def test_passes_that_take_as_long_and_come_unlike_far_apart_are_uneven() -> None
 def test_until_when_writes_are_rationed_is_told(log_bytes: int, until: float, tmp_path: Path) -> None:
     """Of the short log nothing was told, and 0.99 was put for any: 1.5 writes a second or 1.8 on a full cache."""
     truth = changed("canvio-3tb", translation__cache__bytes=log_bytes, translation__cleaning__ration_until=until)
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     _, origin = twin.sections["translation.cleaning"]["ration_until"]
     low, high = (float(end) for end in origin.split()[1].split(".."))
     assert low <= until <= high

@@ -11,10 +11,9 @@ from typing import Any, cast
 import pytest
 
 from characterize.blind import restless
+from characterize.measured import measured
 from shakedown.characterize import run
-from shakedown.characterize.record import Order
 from shakedown.cli import characterize as verb
-from shakedown.device.disk.facts import NO_CONSENT
 from shakedown.fit import calibrate
 from shakedown.fit.append import Append, Journal
 from shakedown.fit.cache import Cache, space_bound
@@ -111,10 +110,7 @@ def test_a_twin_that_is_refused_is_kept_and_told_with_the_reason(
 def test_a_drive_that_cleans_without_waiting_for_silence_is_no_conventional_one(seed: int, tmp_path: Path) -> None:
     truth = restless(seed)
     assert truth.values["translation.cleaning.driven"] == "pressure"
-    profile = tmp_path / "hidden.toml"
-    profile.write_text(truth.toml)
-    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    outcome = run.characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
+    outcome = measured(truth, tmp_path)
     assert outcome.twin.value("translation", "kind") == "shingled"
     assert outcome.facts.cleans_at_once
     assert outcome.refusal is None, "what is looked at is kept in the log by ballast"

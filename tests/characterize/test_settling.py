@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, changed
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit import settle
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Log, Trace
@@ -47,16 +45,13 @@ def test_settling_is_told_and_with_it_the_rate_of_random_writes(
     settle_ms: float, write_back: bool, tmp_path: Path
 ) -> None:
     """With 0.2 ms for 0.55, and seeks known to 0.1 ms at ten places, the twin wrote 20 % too fast."""
-    hidden = tmp_path / "hidden.toml"
-    hidden.write_text(_truth(settle_ms, dram__write_back=write_back).toml)
-    order = Order(target=f"model:{hidden}", name="twin", with_parking=False, seed=1)
-    outcome = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None)
+    outcome = measured(_truth(settle_ms, dram__write_back=write_back), tmp_path)
     _, origin = outcome.twin.sections["mechanics"]["write_settle_ms"]
     assert not origin.startswith(UNKNOWN)
     low, _, high = origin.split()[1].partition("..")
     assert float(low) <= settle_ms <= float(high)
     assert float(high) - float(low) < 0.12
-    assert _rate(tmp_path / "run" / "twin.toml") == pytest.approx(_rate(hidden), rel=0.05)
+    assert _rate(tmp_path / "run" / "twin.toml") == pytest.approx(_rate(tmp_path / "hidden.toml"), rel=0.05)
 
 
 def _looks(seek_ms: float, grain_ns: int, seed: int) -> tuple[Log, Log]:

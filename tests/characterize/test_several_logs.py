@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, changed, small, wild, with_values
-from shakedown.characterize.record import Order
-from shakedown.characterize.run import characterize
-from shakedown.device.disk.facts import NO_CONSENT
+from characterize.measured import measured
 from shakedown.fit import layout, log_track
 from shakedown.fit.trace import BLOCK_BYTES
 
@@ -170,10 +168,7 @@ def test_several_logs_of_a_small_drive_are_counted(
     capacity_bytes: int, cache: dict[str, object], tmp_path: Path
 ) -> None:
     truth = _small_logs(capacity_bytes, cache)
-    profile = tmp_path / "hidden.toml"
-    profile.write_text(truth.toml)
-    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
+    twin = measured(truth, tmp_path).twin
     assert twin.value("translation.cache", "regions") == cache["regions"]
     # What a visit costs is measured within one of them.
     truly = truth.values["translation.cache.append_turns"]
@@ -191,10 +186,7 @@ def test_several_logs_of_a_small_drive_are_counted(
 )
 def test_several_logs_are_as_long_as_they_are_whatever_a_visit_takes(cache: dict[str, object], tmp_path: Path) -> None:
     truth = _logs(cache)
-    profile = tmp_path / "hidden.toml"
-    profile.write_text(truth.toml)
-    order = Order(target=f"model:{profile}", name="hidden-twin", with_parking=False)
-    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
+    twin = measured(truth, tmp_path).twin
     assert twin.value("translation.cache", "regions") == cache["regions"]
     assert twin.value("translation.cache", "bytes") == pytest.approx(truth.values["translation.cache.bytes"], rel=0.05)
 
@@ -202,9 +194,7 @@ def test_several_logs_are_as_long_as_they_are_whatever_a_visit_takes(cache: dict
 def test_entries_that_all_logs_share_are_told_where_the_space_of_one_ends_first(tmp_path: Path) -> None:
     """Eight logs and packets of eleven writes: "at least 976,000 writes", of one log, was told for 128,000 packets."""
     truth = wild(8100)
-    (tmp_path / "hidden.toml").write_text(truth.toml)
-    order = Order(target=f"model:{tmp_path / 'hidden.toml'}", name="hidden-twin", with_parking=False)
-    twin = characterize(order, tmp_path / "run", NO_CONSENT, lambda _: None).twin
+    twin = measured(truth, tmp_path).twin
     assert not {"translation.cache.entries", "translation.cache.entry_counts"} & {*twin.unidentified()}
     assert twin.value("translation.cache", "entry_counts") == truth.values["translation.cache.entry_counts"]
     assert twin.number("translation.cache", "entries") == pytest.approx(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import changed, known
-from characterize.test_known import _characterized
+from characterize.measured import measured
 from shakedown.fit import turns
 from shakedown.fit.trace import Floats, Ints
 
@@ -46,7 +46,7 @@ def test_few_passes_tell_nothing() -> None:
 
 def test_bands_between_visits_are_told(tmp_path: Path) -> None:
     truth = known("st8000as0002")
-    twin = _characterized(truth, tmp_path).twin
+    twin = measured(truth, tmp_path).twin
     assert twin.value("translation.cleaning", "ration_bands") == truth.values["translation.cleaning.ration_bands"]
     assert {"translation.cleaning.ration_appends", "translation.cleaning.ration_until"} <= {*twin.unidentified()}
     # Beside a record that may have to be written of what is put aside.
@@ -59,5 +59,5 @@ def test_bands_between_visits_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bands", [1, 2])
 def test_one_that_cleans_no_more_for_a_host_that_goes_on_has_none(bands: int, tmp_path: Path) -> None:
-    twin = _characterized(changed("st5000as0011", translation__cleaning__bands_per_pass=bands), tmp_path).twin
+    twin = measured(changed("st5000as0011", translation__cleaning__bands_per_pass=bands), tmp_path).twin
     assert "ration_bands" not in twin.sections["translation.cleaning"]

@@ -25,7 +25,7 @@ from shakedown.fit.marks import moved, twice
 from shakedown.fit.place import aligned
 from shakedown.fit.placement import Place
 from shakedown.fit.pressure import Drain
-from shakedown.fit.seek import Surface
+from shakedown.fit.seek import Surface, between_known
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Tell, Trace, at_blocks
 from shakedown.fit.whereabouts import Sight, Watch
 
@@ -287,11 +287,9 @@ def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> tuple[P
         ]
     )
     strokes = np.array([surface.stroke(share * capacity_bytes) for share in _FROM])
-    shares = np.array(sorted(seeks))
-    times = np.array([seeks[share].value for share in shares])
     tried = np.linspace(0, 1, _PLACES)
     # What the visit itself takes is the same from everywhere.
-    rest = [took - np.interp(np.abs(strokes - at), shares, times) for at in tried]
+    rest = [took - between_known(seeks, np.abs(strokes - at)) for at in tried]
     best = int(np.argmin([np.std(one) for one in rest]))
     at = float(tried[best])
     return "outer" if at < _EDGE else "inner" if at > 1 - _EDGE else "spread", float(np.mean(rest[best]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import aligned, apart, rewrite
-from shakedown.fit.seek import Surface, bracket
+from shakedown.fit.seek import Surface, between_known, bracket
 from shakedown.fit.trace import Bench, Ints, Trace, at_blocks
 from shakedown.fit.whereabouts import forget_these
 
@@ -36,10 +36,8 @@ def place_of_cache(
     rewrite(bench, "place-rewrite", first, _BLOCKS * _SLOT_BYTES)
     strokes = np.array([surface.stroke(share * bench.capacity_bytes) for share in _FROM])
     guesses: dict[Place, float] = {"outer": 0.0, "inner": 1.0}
-    shares = np.array(sorted(seeks))
-    times = np.array([seeks[share].value for share in shares])
     misses = {
-        place: float(np.sum((np.interp(np.abs(strokes - at), shares, times) - np.array(found)) ** 2))
+        place: float(np.sum((between_known(seeks, np.abs(strokes - at)) - np.array(found)) ** 2))
         for place, at in guesses.items()
     }
     return min(misses, key=lambda place: misses[place])

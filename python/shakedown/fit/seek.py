@@ -45,6 +45,12 @@ class Surface:
         return float(np.interp(stroke, self.strokes, self.offsets))
 
 
+def between_known(seeks: dict[float, Estimate], strokes: Floats) -> Floats:
+    """Time in ms of seeks over these shares of the stroke, from those that were measured."""
+    shares = sorted(seeks)
+    return np.interp(strokes, shares, [seeks[share].value for share in shares])
+
+
 def measure(bench: Bench, surface: Surface, share: float, overhead_ms: float, turn_ms: float) -> Estimate | None:
     """The seek in ms over a share of the stroke; None where memory answered nearly all."""
     capacity = bench.capacity_bytes

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from shakedown.fit import draft
+from shakedown.fit.drafting import draft
+from shakedown.fit.drive.whereabouts import Moved
 from shakedown.fit.twin import BY, Twin
-from shakedown.fit.whereabouts import Moved
 
 LATE = "seemed to lie elsewhere: late answers, below the limit of 50% for a shingled drive"
 

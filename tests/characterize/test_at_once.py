@@ -11,7 +11,7 @@ import pytest
 
 from characterize.blind import restless
 from characterize.measured import measured
-from shakedown.fit.ballast import Ballasted
+from shakedown.fit.cleaning.ballast import Ballasted
 from shakedown.fit.trace import FLUSH, Log, Trace, Uninterrupted
 
 TOLD = ("cleaning.when", "cleaning.driven", "cleaning.order", "cache.place", "mapping", "cache.journal_every")

@@ -8,12 +8,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from shakedown.fit import bands
-from shakedown.fit.bands import Bands, Homecoming, Looks
+from shakedown.fit.cleaning import bands
+from shakedown.fit.cleaning.bands import Bands, Homecoming, Looks
+from shakedown.fit.cleaning.grid import fitted
+from shakedown.fit.drive.whereabouts import Sight
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.grid import fitted
 from shakedown.fit.trace import Floats, Ints
-from shakedown.fit.whereabouts import Sight
 
 _SIGHT = Sight(10.0)
 _MB = 1_000_000

@@ -8,10 +8,10 @@ import pytest
 
 from characterize.blind import small_wild, wild, with_values
 from characterize.measured import measured
-from shakedown.fit import fill
-from shakedown.fit.counts import Groups, Overwriting, groups, overwriting
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.layout import Layout
+from shakedown.fit.log import fill
+from shakedown.fit.log.counts import Groups, Overwriting, groups, overwriting
+from shakedown.fit.log.layout import Layout
 
 
 @pytest.mark.parametrize(("counts", "entries"), [("packet", 2500), ("write", 10_000)])

@@ -10,11 +10,12 @@ import pytest
 
 from characterize.blind import Truth, changed, with_values
 from characterize.measured import measured
-from shakedown.fit import append, draft, layout, log_track
-from shakedown.fit.append import Visits
 from shakedown.fit.cache import Cache
+from shakedown.fit.drafting import draft
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.layout import Layout
+from shakedown.fit.log import append, layout, log_track
+from shakedown.fit.log.append import Visits
+from shakedown.fit.log.layout import Layout
 from shakedown.fit.twin import Twin
 
 _TURN_MS, _TRACK_BYTES = 11.3, 1_593_344.0

@@ -9,8 +9,9 @@ import pytest
 
 from characterize.blind import changed, small, with_values
 from characterize.measured import measured
-from shakedown.fit import append, cleaning
-from shakedown.fit.layout import Layout
+from shakedown.fit.cleaning import band_time
+from shakedown.fit.log import append
+from shakedown.fit.log.layout import Layout
 from shakedown.fit.twin import UNKNOWN
 
 _TURN_MS, _TRACK = 14.2, 1_257_472.0
@@ -75,7 +76,7 @@ def test_bands_of_a_pass_that_cleans_most_of_what_is_marked(bands: int, known: b
 
 
 def test_where_one_pass_cleans_all_marks_no_more_is_told_than_that() -> None:
-    found = cleaning.forced(cleaning.Marked(1.0, all_bands=48.0, spacing=np.inf, bands=np.inf, grain=0.25))
+    found = band_time.forced(band_time.Marked(1.0, all_bands=48.0, spacing=np.inf, bands=np.inf, grain=0.25))
     assert (found.bands.value, found.bands.high, found.ration) == (48, np.inf, 0)
 
 

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 from shakedown.errors import InconclusiveError
-from shakedown.fit import append, bands, cleaning, destage, dram, ebb, flash, layout, rotation, seek
-from shakedown.fit.draft import bands_origin
-from shakedown.fit.dram import until_full
+from shakedown.fit.cleaning import band_time, bands
+from shakedown.fit.drafting.draft import bands_origin
+from shakedown.fit.drive import dram, rotation, seek
+from shakedown.fit.drive.dram import until_full
+from shakedown.fit.drive.tracks import Tracks, agrees, share_skews
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.fill import Limits, ebb_ms, stalls_in
+from shakedown.fit.log import append, destage, ebb, flash, layout
+from shakedown.fit.log.fill import Limits, ebb_ms, stalls_in
+from shakedown.fit.log.streams import Streams
 from shakedown.fit.place import scattered
-from shakedown.fit.streams import Streams
 from shakedown.fit.trace import Log, Trace, Uninterrupted
-from shakedown.fit.tracks import Tracks, agrees, share_skews
 
 
 def _log(completed_ms: np.ndarray, latency_ms: np.ndarray, offsets: np.ndarray | None = None) -> Log:
@@ -129,8 +131,8 @@ def test_a_mean_is_off_by_two_errors_of_a_mean() -> None:
 def test_a_pass_that_comes_before_the_room_is_used_up_is_told_by_time(
     passes: float, room: float, found: Estimate, ration: int
 ) -> None:
-    marked = cleaning.Marked(passes, all_bands=48.0, spacing=30.6, bands=room, grain=0.25)
-    assert cleaning.forced(marked) == cleaning.Pass(found, ration)
+    marked = band_time.Marked(passes, all_bands=48.0, spacing=30.6, bands=room, grain=0.25)
+    assert band_time.forced(marked) == band_time.Pass(found, ration)
 
 
 def test_bands_are_counted_though_some_came_home_together() -> None:

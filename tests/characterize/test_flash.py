@@ -11,9 +11,9 @@ import pytest
 from characterize.blind import changed
 from shakedown.characterize.bench import PlainBench
 from shakedown.errors import InconclusiveError
-from shakedown.fit import append, flash
-from shakedown.fit.dram import Bursts, Link
+from shakedown.fit.drive.dram import Bursts, Link
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.log import append, flash
 from shakedown.target.model import ModelArena
 
 _LINK = Link(Estimate.around(100.0, 1.0), Estimate(550.0, 545.0, 555.0))

@@ -9,7 +9,7 @@ import pytest
 
 from characterize.blind import small, with_values
 from characterize.measured import measured
-from shakedown.fit import pace
+from shakedown.fit.log import pace
 
 TAKEN_MS = 0.08
 

@@ -10,10 +10,10 @@ import pytest
 
 from characterize.blind import Truth, small_wild, wild
 from characterize.measured import measured
-from shakedown.fit.bands import Bands
-from shakedown.fit.draft import draft
+from shakedown.fit.cleaning.bands import Bands
+from shakedown.fit.cleaning.forced import can_be_met, longer_turns
+from shakedown.fit.drafting.draft import draft
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.forced import can_be_met, longer_turns
 
 # Logs with little room, visits that take more of it than a write, several logs, a lazy drive and one without streams;
 # two of which a pass of the fillers' own band was counted with one of the fills, and one whose bands, all longer than

@@ -12,10 +12,11 @@ import pytest
 from characterize.blind import Truth, pressed, small, with_values
 from characterize.measured import measured
 from shakedown.errors import InconclusiveError
-from shakedown.fit import draft, dram
+from shakedown.fit.drafting import draft
+from shakedown.fit.drive import dram
+from shakedown.fit.drive.whereabouts import Moved, forgetting, moved
 from shakedown.fit.trace import BLOCK_BYTES, Log, Trace, Uninterrupted
 from shakedown.fit.twin import UNKNOWN, Twin
-from shakedown.fit.whereabouts import Moved, forgetting, moved
 
 
 def _keeping(truth: Truth, count: int) -> Truth:

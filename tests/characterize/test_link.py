@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shakedown.fit import dram
+from shakedown.fit.drive import dram
 from shakedown.fit.trace import Log
 
 _OVERHEAD_MS, _RATE_MB_S = 0.265, 410.0

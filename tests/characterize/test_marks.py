@@ -11,13 +11,14 @@ import pytest
 
 from characterize.blind import Truth, changed, wild
 from characterize.measured import measured
-from shakedown.fit import length, marks
 from shakedown.fit.cache import Cache, mark
+from shakedown.fit.cleaning import marks
+from shakedown.fit.cleaning.marks import Marks
+from shakedown.fit.drive.whereabouts import Sight, Watch
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.layout import Layout
-from shakedown.fit.marks import Marks
+from shakedown.fit.log import length
+from shakedown.fit.log.layout import Layout
 from shakedown.fit.trace import BLOCK_BYTES, Bench, Log
-from shakedown.fit.whereabouts import Sight, Watch
 
 
 class _Late:

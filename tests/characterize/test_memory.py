@@ -12,8 +12,8 @@ import pytest
 
 from characterize.blind import Truth, changed, known
 from characterize.measured import measured
-from shakedown.fit import calibrate, draft
-from shakedown.fit.dram import Bursts
+from shakedown.fit.drafting import calibrate, draft
+from shakedown.fit.drive.dram import Bursts
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.twin import UNKNOWN, Twin
 

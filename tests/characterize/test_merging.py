@@ -9,7 +9,7 @@ import pytest
 
 from characterize.blind import changed, wild, with_values
 from characterize.measured import measured
-from shakedown.fit import calibrate
+from shakedown.fit.drafting import calibrate
 from shakedown.fit.twin import Twin
 
 ON_DISK = "translation.cleaning.merge_on_disk"

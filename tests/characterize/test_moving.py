@@ -9,8 +9,8 @@ import pytest
 
 from characterize.blind import changed, small_wild
 from characterize.measured import measured
-from shakedown.fit import moving
-from shakedown.fit.bands import Bands, Homecoming
+from shakedown.fit.cleaning import moving
+from shakedown.fit.cleaning.bands import Bands, Homecoming
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.place import apart
 

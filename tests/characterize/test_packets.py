@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shakedown.fit import append
-from shakedown.fit.layout import Layout
+from shakedown.fit.log import append
+from shakedown.fit.log.layout import Layout
 
 _TURN_MS, _TRACK = 14.2, 1_257_472.0
 

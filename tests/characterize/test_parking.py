@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shakedown.fit import bands, parking
+from shakedown.fit.cleaning import bands
+from shakedown.fit.drive import parking
 from shakedown.fit.trace import Log, Trace, Uninterrupted
 
 TURN_MS = 11.1

@@ -12,7 +12,7 @@ from characterize.blind import Truth, small, with_values
 from characterize.measured import measured
 from shakedown.characterize.bench import PlainBench
 from shakedown.characterize.run import Outcome
-from shakedown.fit import dram, platters, rates, tracks
+from shakedown.fit.drive import dram, platters, rates, tracks
 from shakedown.fit.estimate import Estimate
 from shakedown.target.model import ModelArena
 

@@ -23,7 +23,7 @@ from characterize.blind import (
 )
 from characterize.measured import measured
 from shakedown.characterize.run import Outcome
-from shakedown.fit import pressure
+from shakedown.fit.cleaning import pressure
 from shakedown.fit.trace import Ints
 from shakedown.fit.twin import UNKNOWN
 

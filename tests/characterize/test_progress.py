@@ -12,7 +12,7 @@ from shakedown.characterize import progress
 from shakedown.characterize.plan import PARKING, Plan, long
 from shakedown.characterize.progress import Progress
 from shakedown.errors import UsageError
-from shakedown.fit import parking
+from shakedown.fit.drive import parking
 
 SMALL = 8_000_000_000
 

@@ -11,13 +11,14 @@ import pytest
 
 from characterize.blind import changed
 from characterize.measured import measured
-from shakedown.fit import passes, ration
-from shakedown.fit.append import Journal
 from shakedown.fit.cache import Cache
-from shakedown.fit.cleaning import Pass
+from shakedown.fit.cleaning import ration
+from shakedown.fit.cleaning.band_time import Pass
+from shakedown.fit.drafting import passes
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
-from shakedown.fit.length import _are_uneven
+from shakedown.fit.log.append import Journal
+from shakedown.fit.log.length import _are_uneven
 from shakedown.fit.trace import Ints
 from shakedown.fit.twin import Twin
 

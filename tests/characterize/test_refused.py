@@ -14,14 +14,14 @@ from characterize.blind import restless
 from characterize.measured import measured
 from shakedown.characterize import run
 from shakedown.cli import characterize as verb
-from shakedown.fit import calibrate
-from shakedown.fit.append import Append, Journal
 from shakedown.fit.cache import Cache, space_bound
-from shakedown.fit.entries import put_entries
+from shakedown.fit.drafting import calibrate
+from shakedown.fit.drafting.entries import put_entries
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.fill import Fill
-from shakedown.fit.layout import Layout
-from shakedown.fit.length import Length
+from shakedown.fit.log.append import Append, Journal
+from shakedown.fit.log.fill import Fill
+from shakedown.fit.log.layout import Layout
+from shakedown.fit.log.length import Length
 from shakedown.fit.twin import Twin
 
 

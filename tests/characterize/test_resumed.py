@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shakedown.characterize.bench import ArenaBench
-from shakedown.fit.course import find
+from shakedown.fit.course.find import find
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import BLOCK_BYTES, Log, Trace
 from shakedown.target.model import ModelArena

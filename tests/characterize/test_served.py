@@ -11,8 +11,8 @@ from characterize.blind import small
 from serving import served
 from shakedown.characterize.bench import ArenaBench
 from shakedown.device.disk.facts import Consent
-from shakedown.fit import rotation
-from shakedown.fit.whereabouts import moved
+from shakedown.fit.drive import rotation
+from shakedown.fit.drive.whereabouts import moved
 from shakedown.target.open import open_target
 
 pytestmark = [

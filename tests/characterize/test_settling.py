@@ -11,7 +11,7 @@ import pytest
 
 from characterize.blind import Truth, changed
 from characterize.measured import measured
-from shakedown.fit import settle
+from shakedown.fit.drive import settle
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import BLOCK_BYTES, Log, Trace
 from shakedown.fit.twin import UNKNOWN

@@ -9,7 +9,7 @@ import pytest
 
 from characterize.blind import Truth, changed, small, wild, with_values
 from characterize.measured import measured
-from shakedown.fit import layout, log_track
+from shakedown.fit.log import layout, log_track
 from shakedown.fit.trace import BLOCK_BYTES
 
 

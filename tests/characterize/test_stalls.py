@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shakedown.fit import append
-from shakedown.fit.fill import Fill, Order, fill
+from shakedown.fit.log import append
+from shakedown.fit.log.fill import Fill, Order, fill
 from shakedown.fit.trace import Log, Trace, Uninterrupted
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shakedown.fit import tracks
+from shakedown.fit.drive import tracks
 from shakedown.fit.trace import Log, Trace, Uninterrupted
 
 _TURN_MS = 8.0

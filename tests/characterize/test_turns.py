@@ -9,7 +9,7 @@ import pytest
 
 from characterize.blind import changed, known
 from characterize.measured import measured
-from shakedown.fit import turns
+from shakedown.fit.log import turns
 from shakedown.fit.trace import Floats, Ints
 
 _PASS_MS = 1500.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shakedown.fit import rotation
+from shakedown.fit.drive import rotation
+from shakedown.fit.drive.whereabouts import Sight, Watch, middle_look
 from shakedown.fit.trace import READ, Ints, Log, Trace, Uninterrupted
-from shakedown.fit.whereabouts import Sight, Watch, middle_look
 
 _TURN_MS = 10.0
 

@@ -15,7 +15,7 @@ from shakedown.characterize import run
 from shakedown.cli import characterize as verb
 from shakedown.data import list_profiles, profile_path
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
-from shakedown.fit import parking, rotation
+from shakedown.fit.drive import parking, rotation
 
 pytestmark = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
 

@@ -16,9 +16,9 @@ from shakedown.characterize.progress import Progress
 from shakedown.characterize.record import RECORD_NAME, Order, Record
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import InconclusiveError, Planned, RefusedError, UsageError
-from shakedown.fit.calibrate import calibrate
-from shakedown.fit.course import find
-from shakedown.fit.draft import draft
+from shakedown.fit.course.find import find
+from shakedown.fit.drafting.calibrate import calibrate
+from shakedown.fit.drafting.draft import draft
 from shakedown.fit.facts import Facts
 from shakedown.fit.trace import Bench, whole_blocks
 from shakedown.fit.twin import Twin

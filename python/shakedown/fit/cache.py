@@ -7,11 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import append as appends
-from shakedown.fit import bands, begins, cleaning, counts, fill, flash, layout, length, marks, pressure, ration, streams
+from shakedown.fit.cleaning import band_time, bands, begins, marks, pressure, ration
+from shakedown.fit.cleaning.forced import Passes
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.forced import Passes
-from shakedown.fit.placement import Place
+from shakedown.fit.log import append as appends
+from shakedown.fit.log import counts, fill, flash, layout, length, streams
+from shakedown.fit.log.placement import Place
 from shakedown.fit.trace import BLOCK_BYTES
 
 SPACE_ENDS: Final = 0.95
@@ -132,10 +133,10 @@ class Cache:
         shares = sorted(self.bands)
         return float(np.interp(share, shares, [self.bands[one].size_bytes.value for one in shares]))
 
-    def passed(self, capacity_bytes: int) -> cleaning.Pass:
+    def passed(self, capacity_bytes: int) -> band_time.Pass:
         """What a forced pass does, where the length of the log and bands are known."""
         assert self.length
-        return cleaning.pass_over(self.length, self.marks_at, capacity_bytes, self.band_bytes)
+        return band_time.pass_over(self.length, self.marks_at, capacity_bytes, self.band_bytes)
 
     @property
     def goes_by_dirt(self) -> bool:

@@ -7,11 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit import band_tracks, dram, layout, moving, parking, platters, seek, settle, tracks
 from shakedown.fit.cache import Cache
+from shakedown.fit.cleaning import band_tracks, moving
+from shakedown.fit.drive import dram, parking, platters, seek, settle, tracks
+from shakedown.fit.drive.whereabouts import Moved
 from shakedown.fit.estimate import Estimate
-from shakedown.fit.placement import Place
-from shakedown.fit.whereabouts import Moved
+from shakedown.fit.log import layout
+from shakedown.fit.log.placement import Place
 
 SHARE_OF_PLACE: Final[dict[Place, float]] = {"outer": 0.0, "inner": 1.0, "spread": 0.3, "flash": 0.0}
 MOVED: Final = 0.5

@@ -1,0 +1,1 @@
+"""What every drive has, shingled or not: platters, arm, memory; and where what was written lies."""

@@ -9,12 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from characterize.blind import restless
+from characterize.blind import Truth, restless
 from characterize.measured import measured
 from shakedown.fit.cleaning.ballast import Ballasted
+from shakedown.fit.course.behind_ballast import whole_bands
+from shakedown.fit.estimate import Estimate
 from shakedown.fit.trace import FLUSH, Log, Trace, Uninterrupted
+from shakedown.fit.twin import Twin
 
 TOLD = ("cleaning.when", "cleaning.driven", "cleaning.order", "cache.place", "mapping", "cache.journal_every")
+# Of these it shows how many bands a pass has.
+PASSES = (8200, 8203)
 # Everything that decides when such a drive is full.
 MEASURED = ("tracks_per_band", "cache.bytes", "cache.packet_writes")
 
@@ -37,11 +42,51 @@ def test_its_insides_are_found(seed: int, tmp_path: Path) -> None:
         section, _, name = f"translation.{key}".rpartition(".")
         assert f"translation.{key}" not in twin.unidentified()
         assert twin.number(section, name) == pytest.approx(truth.values[f"translation.{key}"], rel=0.05)
-    if "translation.cache.entries" not in twin.unidentified():
-        _, origin = twin.sections["translation.cache"]["entries"]
-        span = re.search(r"(\d+)\.\.(\d+)", origin)
+    _holds(twin, truth, "translation.cache.entries")
+    _holds(twin, truth, "translation.cleaning.collect_turns")
+    assert "translation.cleaning.collect_turns" not in twin.unidentified()
+    if seed in PASSES:
+        assert "translation.cleaning.bands_per_pass" not in twin.unidentified()
+        bands = twin.number("translation.cleaning", "bands_per_pass")
+        assert bands == truth.values["translation.cleaning.bands_per_pass"]
+
+
+def _holds(twin: Twin, truth: Truth, key: str) -> None:
+    section, _, name = key.rpartition(".")
+    if key not in twin.unidentified():
+        span = re.search(r"([\d.]+)\.\.([\d.]+)", twin.sections[section][name][1])
         assert span
-        assert int(span[1]) <= truth.values["translation.cache.entries"] <= int(span[2])
+        assert float(span[1]) <= truth.values[key] <= float(span[2])
+
+
+def test_what_has_gone_home_before_it_stalled_is_no_number_of_entries(tmp_path: Path) -> None:
+    """Each write is a packet, so the drive cleans faster than it is filled: 226,189 were told for 164,000."""
+    twin = measured(restless(8605), tmp_path).twin
+    assert {"translation.cache.entries", "translation.cleaning.bands_per_pass"} <= {*twin.unidentified()}
+
+
+def test_of_several_logs_the_one_is_filled_of_which_it_is_known_what_a_write_takes(tmp_path: Path) -> None:
+    """The outermost was, whose tracks are longer: 19.9 GB of twelve logs were told for 23.0."""
+    truth = restless(8337)
+    twin = measured(truth, tmp_path).twin
+    assert twin.number("translation.cache", "bytes") == pytest.approx(truth.values["translation.cache.bytes"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("writes", "bands"),
+    [
+        (Estimate(132.0 * 8, 132.0 * 7.5, 132.0 * 8.5), 8),
+        # A pass may have one band more, which was under way.
+        (Estimate(132.0 * 2, 132.0 * 2, 132.0 * 3), 2),
+        # Other bands than those were cleaned.
+        (Estimate(132.0 * 2.4, 132.0 * 2.3, 132.0 * 2.5), None),
+        (Estimate(132.0 * 3, 132.0 * 2, 132.0 * 3), None),
+        (Estimate(11.0, 11.0, 11.0), None),
+        (None, None),
+    ],
+)
+def test_a_pass_makes_room_for_the_writes_of_whole_bands(writes: Estimate | None, bands: int | None) -> None:
+    assert whole_bands(writes, 132) == bands
 
 
 @dataclass

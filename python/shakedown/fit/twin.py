@@ -13,6 +13,7 @@ UNKNOWN: Final = "assumed: not identified"
 BY: Final = "by characterize"
 PERHAPS_MARK: Final = "but nothing came home in silence: perhaps the mark from which on it cleans under pressure"
 _WHOLE: Final = 1e-6
+REST_MS: Final = 1000
 
 Plain = int | float | bool | str | list[list[float]]
 
@@ -71,6 +72,13 @@ class Twin:
         other = self.with_value(section, "when", "aggressive")
         for only_lazy in ("high_mark", "low_mark", "rest_s"):
             other.sections[section].pop(only_lazy, None)
+        return other
+
+    def at_rest(self) -> Twin:
+        """One that cleans in silence only, whatever it holds: what is written stays until then."""
+        section, other = "translation.cleaning", self.aggressive()
+        other.put(section, "driven", "idle", UNKNOWN)
+        other.put(section, "idle_ms", REST_MS, UNKNOWN)
         return other
 
     @property

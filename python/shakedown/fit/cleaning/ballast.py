@@ -79,13 +79,14 @@ class Ballasted:
         self._left = float(_OPERATIONS * self.bands)
         self.put("ballast", self.places(_AT, self.bands, self.writes))
 
-    def put(self, name: str, places: Ints) -> None:
+    def put(self, name: str, places: Ints) -> Log:
         """Write something to each of these places, all of them as fast as they are taken."""
-        self.bench.play(name, Trace.writes(places, flush_every=len(places)))
+        log = self.bench.play(name, Trace.writes(places, flush_every=len(places)))
         self._laid_bytes += len(np.unique(places // int(self.band_bytes))) * self.band_bytes
+        return log
 
-    def places(self, at: float, bands: int, writes: int) -> Ints:
-        """So many writes to each of so many bands from a share of the capacity on, all bands in turn."""
-        step = min(_MOST_STEP_BYTES, aligned(_SHARE * self.capacity_bytes / max(bands, _FEWEST)))
+    def places(self, at: float, bands: int, writes: int, share: float = _SHARE) -> Ints:
+        """So many writes to each of so many bands from a share of the capacity on, over another, all bands in turn."""
+        step = min(_MOST_STEP_BYTES, aligned(share * self.capacity_bytes / max(bands, _FEWEST)))
         firsts = aligned(at * self.capacity_bytes) + np.arange(bands) * step
         return np.asarray((firsts[None, :] + np.arange(writes)[:, None] * _PIECE_STEP_BYTES).ravel())

@@ -11,12 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from shakedown.fit.cache import Cache, gathered_bytes, overwriting, packet_writes, space_bound
+from shakedown.fit.cache import Cache, gathered_bytes
+from shakedown.fit.cleaning import unasked
 from shakedown.fit.cleaning.ballast import CLEAN_NS, Ballasted
 from shakedown.fit.cleaning.bands import Bands
 from shakedown.fit.cleaning.marks import moved, twice
 from shakedown.fit.cleaning.pressure import Drain
 from shakedown.fit.course import pressed
+from shakedown.fit.course.behind_ballast import find_entries
 from shakedown.fit.course.log_layout import destaged, find_layout
 from shakedown.fit.drive.dram import Bursts
 from shakedown.fit.drive.seek import Surface, between_known
@@ -24,13 +26,15 @@ from shakedown.fit.drive.whereabouts import Sight, Watch
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
 from shakedown.fit.log import append as appends
-from shakedown.fit.log import fill, streams
+from shakedown.fit.log import streams
 from shakedown.fit.log.length import Filler, Length
 from shakedown.fit.log.placement import Place
 from shakedown.fit.place import aligned
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Tell, Trace, at_blocks
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Tell, Trace
 
 _LEAST_BYTES: Final = 500_000_000_000
+
+# Where the cache lies: single writes to one place, with the heads coming from several, some times each.
 _HOME: Final = 0.42
 _FROM: Final = (0.02, 0.25, 0.5, 0.75, 0.98)
 _REPEATS: Final = 3
@@ -38,6 +42,7 @@ _STEP_BYTES: Final = 1 << 20
 _EDGE: Final = 0.12
 _PLACES: Final = 101
 
+# Bands with a piece each, and pieces of a band that is dirtied later; which of both comes home in looks so far apart.
 _OLD: Final = 40
 _DIRTY: Final = 12
 _FAR_BYTES: Final = 64 << 20
@@ -47,6 +52,7 @@ _SHORT_NS: Final = 300_000_000
 _ORDER_AT: Final = (0.5, 0.8)
 _HALF: Final = 0.5
 
+# What lies before and behind what is drained, and whose turn it is then.
 _ROOM_WRITES: Final = 250
 _BEHIND_BANDS: Final = 60
 _BEFORE_AT: Final = 0.1
@@ -60,17 +66,15 @@ _MANY_WRITES: Final = 250
 _FEW_WRITES: Final = 2
 _AT_MOST: Final = 1.1
 
-_TIMED_BANDS: Final = 24
-_TIMED_TO: Final = 0.95
-_AT_BEGIN: Final = 0.05
-_ENOUGH: Final = 5
-_FIRST_SILENCE_NS: Final = 1_000_000_000
-_LONGEST_SILENCE_NS: Final = 300_000_000_000
-
+# Ballast behind which a log is filled: so many bands, until one outlasts it, and writes to each.
 _LENGTH_BANDS: Final = (100, 400, 1600, 6400)
-_LENGTH_WRITES: Final = 4
+_LENGTH_WRITES: Final = 2
 _PER_BAND: Final = 8
 _INSIDE: Final = 0.15
+_BALLAST_SHARE: Final = 0.15
+_LAYOUT_AT: Final = 0.5
+# Of one of several logs: of five drawn drives one was off by 6.6 %.
+_OF_SEVERAL: Final = 0.05
 # Before the marks that every look has.
 _AT_END_BYTES: Final = 512 << 20
 # What the way of the heads to the log is known to.
@@ -78,16 +82,8 @@ _WAY_TURNS: Final = 0.15
 _STALLED: Final = 8.0
 _JOURNAL_OFF: Final = 0.3
 
-_FILL_AT: Final = 0.3
-_FILL_SHARE: Final = 0.6
-_FILL_BANDS: Final = 2000
-_BEYOND_SPACE: Final = 1.3
-_FEWEST_FILLED: Final = 5000
-_DIRTY_BANDS: Final = 500
-_PASS_OF_BAND: Final = 1.5
-_DIRTY_WRITES: Final = 30
-_FILLED_BANDS: Final = 4000
-_USUAL_PASS_MS: Final = 4000.0
+_LONGEST_SEEK: Final = 1.2
+_COLLECTED_SHARE: Final = 0.4
 
 
 def can_be_ballasted(facts: Facts) -> bool:
@@ -109,7 +105,7 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     ballasted.band_bytes = _AT_MOST * cache.longest_band_bytes or ballasted.band_bytes
     if 0.5 in cache.bands:
         tell("time to clean a band")
-        cache.band_ms = band_ms(ballasted, cache.bands[0.5], sight)
+        cache.band_ms = cleaned(ballasted, facts, cache.bands[0.5]).band_ms()
     ballasted.writes = _MANY_WRITES if cache.goes_by_dirt else _FEW_WRITES
     tell("streams")
     cache.streams = streams.measure(ballasted, sight)
@@ -129,8 +125,22 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
     ballasted.clean()
     cache.destage_bytes = destaged(ballasted, facts, cache)
     tell("fill with small writes, as fast as they are taken")
-    _find_entries(ballasted, cache)
+    find_entries(ballasted, cache)
+    if cache.band_ms and cache.small:
+        tell("what a piece takes to be collected")
+        taken = cache.small.writes or cache.small.written
+        write_ms = cache.small.ms / max(taken, 1)
+        space = unasked.Space(gathered_bytes(cache), cache.layout.track_bytes, int(_COLLECTED_SHARE * taken), write_ms)
+        cache.collect_turns = cleaned(ballasted, facts, cache.bands[0.5]).collect_turns(cache.band_ms, space)
     return cache
+
+
+def cleaned(ballasted: Ballasted, facts: Facts, band: Bands) -> unasked.Cleaned:
+    """What tells how long cleaning takes."""
+    longest_ms = (
+        facts.overhead_ms + facts.turn_ms.value + _LONGEST_SEEK * max(one.value for one in facts.seeks.values())
+    )
+    return unasked.Cleaned(ballasted, band, facts.turn_ms.value, longest_ms)
 
 
 def cost(once: Once, facts: Facts, cache: Cache, write_ms: float) -> appends.Append:
@@ -144,34 +154,6 @@ def cost(once: Once, facts: Facts, cache: Cache, write_ms: float) -> appends.App
     return replace(found, append_turns=known)
 
 
-def band_ms(ballasted: Ballasted, band: Bands, sight: Sight) -> Estimate | None:
-    """Time for a band with one piece in it, from how many more are home behind a longer silence; None: too few."""
-    bench = ballasted.bench
-    count = int(min(_TIMED_BANDS, (_TIMED_TO * bench.capacity_bytes - band.border) // band.size_bytes.value))
-    # A band is cleaned from its first dirty track on: nearly all of it.
-    places = at_blocks(band.border + (np.arange(count) + _AT_BEGIN) * band.size_bytes.value)
-
-    def home_after(silence_ns: int) -> int:
-        ballasted.clean()
-        watch = Watch.over(bench, "timed", places, sight)
-        ballasted.put("timed-write", places)
-        # Bands that move come to no old place.
-        before = watch.angles()
-        bench.idle(silence_ns)
-        return int(np.sum(sight.differ(watch.angles(), before)))
-
-    silence_ns = _FIRST_SILENCE_NS
-    while silence_ns < _LONGEST_SILENCE_NS:
-        short, long = home_after(silence_ns), home_after(2 * silence_ns)
-        if long - short >= _ENOUGH and long < count - 1:
-            each = silence_ns / 1e6 / (long - short)
-            return Estimate(each, each * (1 - 1 / (long - short)), each * (1 + 1 / (long - short)))
-        if long >= count - 1:
-            return None
-        silence_ns *= 2
-    return None
-
-
 def length(ballasted: Ballasted, cache: Cache) -> Length | None:
     """The length of the log: large writes to one place, behind ballast that outlasts them, until one has to wait.
 
@@ -179,15 +161,17 @@ def length(ballasted: Ballasted, cache: Cache) -> Length | None:
     """
     bench, layout = ballasted.bench, cache.layout
     assert cache.journal
-    # All of it in one log, of several.
+    # All of it in one log, of several: the one of which it is known what a write takes.
     ends = np.array([0.0, *cache.borders, float(bench.capacity_bytes)])
-    log_at = int(np.argmax(np.diff(ends)))
-    first = aligned(ends[log_at] + _INSIDE * (ends[log_at + 1] - ends[log_at]))
-    filler = Filler(bench, layout, large=True).near(aligned(ends[log_at + 1] - _INSIDE * np.diff(ends)[log_at]))
+    log_at = int(np.searchsorted(cache.borders, _LAYOUT_AT * bench.capacity_bytes))
+    begin, width = ends[log_at], ends[log_at + 1] - ends[log_at]
+    first = (begin + _INSIDE * width) / bench.capacity_bytes
+    over = min(_BALLAST_SHARE, _HALF * width / bench.capacity_bytes)
+    filler = Filler(bench, layout, large=True).near(aligned(begin + (1 - _INSIDE) * width))
     space = layout.space_bytes(filler.size)
     for bands in _LENGTH_BANDS:
         ballasted.clean()
-        places = ballasted.places(first / bench.capacity_bytes, bands, _LENGTH_WRITES)
+        places = ballasted.places(first, bands, _LENGTH_WRITES, over)
         ballasted.put("length-ballast", places)
         held = len(places) * gathered_bytes(cache)
         log = bench.play(
@@ -202,53 +186,12 @@ def length(ballasted: Ballasted, cache: Cache) -> Length | None:
             recorded = 0.0 if cache.band_ms is None else float(cycle[: late[0]].sum()) / cache.band_ms.value
             recorded *= layout.visit_bytes
             met = held + float(late[0]) * space + recorded / 2
-            error = held / 2 + space + layout.error_share(filler.size) * met + recorded / 2
+            share = layout.error_share(filler.size) + (_OF_SEVERAL if cache.regions > 1 else 0.0)
+            error = held / 2 + space + share * met + recorded / 2
             return Length(
                 Estimate(met, met - error, met + error), float(cycle[late[0]]), 1.0, np.inf, 0.0, 1, 1, cache.journal
             )
     return None
-
-
-def _find_entries(ballasted: Ballasted, cache: Cache) -> None:
-    """How many small writes have room, and whether packets count."""
-    bench = ballasted.bench
-    first, room = aligned(_FILL_AT * bench.capacity_bytes), aligned(_FILL_SHARE * bench.capacity_bytes)
-    # Where the dirtiest go first nothing is to be written that is dirtier than ballast: all over the drive.
-    by_dirt = cache.goes_by_dirt or 0.5 not in cache.bands
-    region = room if by_dirt else int(cache.bands[0.5].size_bytes.value)
-    # An operation takes less than half of what a band does, and a forced pass all of it at least.
-    band = 2 * cache.turn_ms * cache.longest_band_bytes / cache.layout.track_bytes
-    pass_ms = _PASS_OF_BAND * max(cache.band_ms.value if cache.band_ms else 0.0, band)
-    # All bands that a fill makes dirty go home behind it.
-    dirty = room / cache.longest_band_bytes if by_dirt and cache.bands else _FILLED_BANDS
-    settle_ns = int(_PASS_OF_BAND * dirty * (pass_ms or _USUAL_PASS_MS) * 1e6)
-    cache.fill_order = fill.Order((first,), room, region, settle_ns, pass_ms, rewritten=False)
-    # More than there is space for only pass by.
-    room_writes = (cache.bytes_found or np.inf) / gathered_bytes(cache)
-    cache.small = filled(ballasted, cache, int(min(_BEYOND_SPACE * room_writes, fill.MOST_WRITES)))
-    met = cache.small.writes
-    if met is None or packet_writes(cache) == 1 or cache.length is None or space_bound(cache, met):
-        return
-    cache.overwriting = overwriting(cache, met)
-    if cache.overwriting:
-        cache.overwritten = filled(ballasted, cache, cache.overwriting.most, cache.overwriting.again)
-
-
-def filled(ballasted: Ballasted, cache: Cache, most: int, again: int = 0) -> fill.Fill:
-    """A fill behind ballast, as much of which counts as is not home when it stalls."""
-    assert cache.fill_order
-    assert cache.journal
-    bands, writes = (_DIRTY_BANDS, _DIRTY_WRITES) if cache.goes_by_dirt else (_FILL_BANDS, 1)
-    ballasted.clean()
-    ballasted.put("fill-ballast", ballasted.places(_BEFORE_AT, bands, writes))
-    order = cache.fill_order
-    met = fill.fill(ballasted.bench, "fill-small", order, flush_every=0, known=cache.journal, most=most, again=again)
-    if met.writes is None or met.writes < _FEWEST_FILLED:
-        # An operation of cleaning takes as long as a small band: that is no stall.
-        return replace(met, writes=None)
-    # What went home by then has no room any more.
-    home = bands if cache.band_ms is None else min(met.ms / cache.band_ms.value, bands)
-    return replace(met, writes=met.writes + round((bands - home) * writes))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from shakedown.fit.cleaning import (
     pressure,
     ration,
 )
-from shakedown.fit.course import at_once, pressed
+from shakedown.fit.course import at_once, behind_ballast, pressed
 from shakedown.fit.course.fillers import (
     SETTLE_BANDS,
     SETTLE_NS,
@@ -436,7 +436,7 @@ def filled(bench: Bench, cache: Cache, kind: str, most: int) -> fill.Fill:
     order = cache.fill_order
     assert order
     if cache.cleans_at_once:
-        return at_once.filled(ballast.Ballasted(bench), cache, most)
+        return behind_ballast.filled(ballast.Ballasted(bench), cache, most)
     # To clean all that a fill left where nothing is a stream takes nobody knows how long.
     for first in order.firsts:
         emptying(bench, cache).before(first)

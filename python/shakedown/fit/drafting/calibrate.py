@@ -20,7 +20,9 @@ from shakedown.fit.cache import (
     space_bound,
 )
 from shakedown.fit.cleaning import band_time, bands, forced
+from shakedown.fit.cleaning.ballast import Ballasted
 from shakedown.fit.cleaning.begins import gathered
+from shakedown.fit.course.at_once import cleaned
 from shakedown.fit.course.fillers import emptying, filler_of
 from shakedown.fit.course.find import filled, forced_passes
 from shakedown.fit.drafting.draft import mapping_is_known, put_follow
@@ -33,7 +35,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import Facts
 from shakedown.fit.log import append as appends
 from shakedown.fit.trace import BLOCK_BYTES, Bench
-from shakedown.fit.twin import UNKNOWN, Twin
+from shakedown.fit.twin import REST_MS, UNKNOWN, Twin
 
 Make = Callable[[str], Bench]
 """A bench with a modelled drive of this profile, always of the same seed."""
@@ -328,44 +330,34 @@ def _as_fast(twin: Twin, many: appends.Many, make: Make) -> Twin:
     return fast
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """A time in which cleaning shows, and what tells the twin's."""
+
+    wanted: Estimate
+    what: str
+    figure: Callable[[Bench], Estimate | None]
+    collected: float
+    """How many pieces were."""
+    asked: Callable[[Twin], Twin] = lambda twin: twin
+    beside_ms: float = 0.0
+    """What may be in it that is of other bands."""
+
+
 def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
     """The merge buffer shows in what cleaning a band takes: best where a write waits for that, else in a silence."""
-    if 0.5 not in cache.bands or not band_size_is_known(facts) or cache.rest_ms is None:
+    if 0.5 not in cache.bands or not band_size_is_known(facts):
         return []
-    sight = Sight(facts.turn_ms.value, flash=cache.place == "flash", kept=facts.read_segments)
-    rest_ms = cache.rest_ms
-    # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.
-    seen = bands.measure(make(twin.aggressive().toml), 0.5, sight, rest_ms.high)
-    own = seen.bands or cache.bands[0.5]
-    cache = replace(cache, bands=cache.bands | {0.5: own})
-    if passes := cache.forced:
-        wanted, what = passes.ms, "time of a forced pass"
-        # A pass of more bands than had pieces took along what else was there: the end of another, or the fillers' own.
-        more = passes.bands < twin.number("translation.cleaning", "bands_per_pass")
-        beside_ms = wanted.value / passes.bands if more else 0.0
-        asked: Callable[[Twin], Twin] = _itself
-        collected = passes.bands * passes.pieces
-
-        def figure(bench: Bench) -> Estimate | None:
-            # As many pieces as the drive got, which are more where its bands were known less well.
-            found = forced.whole_passes(own, *forced_passes(bench, facts, cache), passes.pieces)
-            return found.ms if found else None
-
-    elif cache.band_ms:
-        wanted, what, asked, beside_ms = cache.band_ms, "time to clean a band", Twin.aggressive, 0.0
-        collected = float(band_time.PER_BAND)
-
-        def figure(bench: Bench) -> Estimate | None:
-            return band_time.band_ms(bench, own, sight, rest_ms.value, emptying(bench, cache))
-
-    else:
+    shown = _shown(twin, facts, cache, make)
+    if shown is None:
         return []
+    in_flash = cache.place == "flash"
     # What is cached of a band is collected, too, and how long that takes is known no better than it showed.
     vague_turns = cache.collect_turns.half if cache.collect_turns else _COLLECT_TURNS
-    vague_ms = 0.0 if sight.flash else collected * vague_turns * sight.turn_ms
+    vague_ms = 0.0 if in_flash else shown.collected * vague_turns * facts.turn_ms.value
     # What was measured and what the twin does are known equally well.
-    tolerance = (2 * wanted.half + vague_ms + beside_ms) / wanted.value
-    on_disk = bool(twin.value("translation.cleaning", _ON_DISK)) and not sight.flash
+    tolerance = (2 * shown.wanted.half + vague_ms + shown.beside_ms) / shown.wanted.value
+    on_disk = bool(twin.value("translation.cleaning", _ON_DISK)) and not in_flash
     otherwise = ([_recorded(twin)] if on_disk else []) + (_other_passes(twin, facts) if cache.forced else [])
     return [
         Stage(
@@ -373,18 +365,52 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
             "merge_bytes",
             BLOCK_BYTES,
             _SCALES,
-            wanted.value,
+            shown.wanted.value,
             tolerance,
-            lambda bench: _or_none(figure(bench)),
-            what,
-            asked,
+            lambda bench: _or_none(shown.figure(bench)),
+            shown.what,
+            shown.asked,
             other=_merging_elsewhere,
             otherwise=tuple(otherwise),
             doubted=(_ON_DISK,),
             between=True,
-            usual=True,
+            # Of one that cleans at once that time is not known well enough to tell which is nearest.
+            usual=not cache.cleans_at_once,
         )
     ]
+
+
+def _shown(twin: Twin, facts: Facts, cache: Cache, make: Make) -> _Shown | None:
+    if cache.rest_ms is None and not cache.cleans_at_once:
+        return None
+    sight = Sight(facts.turn_ms.value, flash=cache.place == "flash", kept=facts.read_segments)
+    rest_ms = cache.rest_ms or Estimate.around(REST_MS, 0.0)
+    # Its bands have as many tracks as the drive's, but lie elsewhere, and on tracks that may be somewhat longer there.
+    still = twin.at_rest() if cache.cleans_at_once else twin.aggressive()
+    own = bands.measure(make(still.toml), 0.5, sight, rest_ms.high).bands or cache.bands[0.5]
+    cache = replace(cache, bands=cache.bands | {0.5: own})
+    if passes := cache.forced:
+        # A pass of more bands than had pieces took along what else was there: the end of another, or the fillers' own.
+        more = passes.bands < twin.number("translation.cleaning", "bands_per_pass")
+        beside_ms = passes.ms.value / passes.bands if more else 0.0
+
+        def forced_ms(bench: Bench) -> Estimate | None:
+            # As many pieces as the drive got, which are more where its bands were known less well.
+            found = forced.whole_passes(own, *forced_passes(bench, facts, cache), passes.pieces)
+            return found.ms if found else None
+
+        what, pieces = "time of a forced pass", passes.bands * passes.pieces
+        return _Shown(passes.ms, what, forced_ms, pieces, beside_ms=beside_ms)
+    if cache.band_ms is None:
+        return None
+    what = "time to clean a band"
+    if cache.cleans_at_once:
+        return _Shown(cache.band_ms, what, lambda bench: cleaned(Ballasted(bench), facts, own).band_ms(), 1.0)
+
+    def in_silence(bench: Bench) -> Estimate | None:
+        return band_time.band_ms(bench, own, sight, rest_ms.value, emptying(bench, cache))
+
+    return _Shown(cache.band_ms, what, in_silence, float(band_time.PER_BAND), Twin.aggressive)
 
 
 def _other_passes(twin: Twin, facts: Facts) -> list[Twin]:
@@ -393,10 +419,6 @@ def _other_passes(twin: Twin, facts: Facts) -> list[Twin]:
     found = pass_of(facts)
     ends = {round(found.bands.low), round(found.bands.high)} if found and math.isfinite(found.bands.high) else set()
     return [twin.with_value(section, key, count) for count in sorted(ends - {round(twin.number(section, key)), 0})]
-
-
-def _itself(twin: Twin) -> Twin:
-    return twin
 
 
 def _merging_elsewhere(twin: Twin) -> Twin:

@@ -115,6 +115,8 @@ def _entries_counted(twin: Twin, cache: Cache, small: int, single: int | None, m
         shown = origin = f"{UNKNOWN}; about {high}, but a forced pass takes as long as the journal"
     elif cache.may_have_met_mark:
         shown = f"{UNKNOWN}; {shown.removeprefix('measured: ')}, {PERHAPS_MARK}"
+    elif cache.small and cache.small.some_home:
+        shown = f"{UNKNOWN}; at most {high}, for some of what was written was home by then"
     twin.put(section, "entries", max(counted), shown)
     twin.put(section, "entry_counts", "packet" if by_packet else "write", origin)
 

@@ -22,7 +22,8 @@ def put_pass(twin: Twin, facts: Facts) -> None:
     """What a drive without room does before it goes on."""
     section, cache, found = "translation.cleaning", facts.cache, pass_of(facts)
     if cache and cache.pass_bands:
-        twin.put(section, "bands_per_pass", cache.pass_bands, f"measured: what goes home beside what has to {BY}")
+        shown = "how much room a pass makes" if cache.cleans_at_once else "what goes home beside what has to"
+        twin.put(section, "bands_per_pass", cache.pass_bands, f"measured: {shown} {BY}")
         return
     if cache is None or found is None:
         twin.put(section, "bands_per_pass", *_assumed_pass(twin, facts))

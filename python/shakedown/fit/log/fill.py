@@ -106,6 +106,8 @@ class Fill:
     """Until one waited longer than while there was room: a host that is late lets memory begin a visit out of turn."""
     ms: float = 0.0
     """What all of them took that did not stall."""
+    some_home: bool = False
+    """Whether some of it, nobody knows how much, went home before it stalled."""
 
 
 def fill(

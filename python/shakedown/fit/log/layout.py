@@ -304,8 +304,13 @@ def _whole(angles: Floats, skews: tuple[float, ...]) -> Floats:
 
 
 def advance(angles: Floats) -> float:
-    """By which part of a turn each of some places lies behind the one before on the mean: of (-0.05, 0.95]."""
+    """By which part of a turn each of some places lies behind the one before on the mean: of (-0.05, 0.95].
+
+    0 where none is known.
+    """
     number = np.flatnonzero(~np.isnan(angles))
+    if not len(number):
+        return 0.0
     grid = np.arange(0, 1, 0.0005)
     waves = np.exp(2j * np.pi * (angles[number][None, :] - grid[:, None] * number[None, :]))
     return _signed(float(grid[int(np.argmax(np.abs(waves.mean(axis=1))))]))

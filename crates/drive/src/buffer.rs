@@ -509,4 +509,17 @@ mod tests {
             assert_eq!(buffer.segments(), extents, "bands meet at {seam}");
         }
     }
+
+    /// A third of seven writes is two whole ones, and five are left; a part has one at least, and so has the rest.
+    #[test]
+    fn a_part_of_an_extent_has_its_share_of_whole_writes() {
+        for (writes, part, taken, left) in [(7, 8, 2, 5), (3, 12, 1, 2), (7, 16, 4, 3), (1, 12, 1, 1)] {
+            let mut extent = Dirty { writes, ..about(1) };
+            assert_eq!(
+                (extent.split(part, 24).writes, extent.writes),
+                (taken, left),
+                "{part} of 24 sectors of {writes}"
+            );
+        }
+    }
 }

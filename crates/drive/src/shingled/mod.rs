@@ -5,6 +5,8 @@
 //!
 //! Blocks are *home addresses* of the host's data (see `bands`) unless they are said to be of the surface.
 
+#[cfg(test)]
+mod alone;
 mod append;
 mod bands;
 mod clean;
@@ -17,6 +19,8 @@ mod order;
 mod pieces;
 mod place;
 mod streams;
+#[cfg(test)]
+mod turns_taken;
 
 use rangemap::RangeSet;
 

@@ -249,4 +249,23 @@ mod tests {
         let regions = [10, 20].map(|track| Region::new(&geometry, cache, at(track), 0, at(track + 4) - at(track)));
         assert_eq!([0, 11, 16, 17, 18, 23, 90].map(|track| nearest(&regions, track)), [0, 0, 0, 0, 1, 1, 1]);
     }
+
+    /// The spare places of a zone are its last two whole bands, but for those that a place of the cache takes.
+    #[test]
+    fn the_last_whole_bands_of_each_zone_are_spare() {
+        let text = include_str!("../../../../drives/st8000as0002.toml");
+        let mut profile = Profile::parse(text).unwrap().scaled(20).unwrap();
+        profile.geometry.zones = 8;
+        let geometry = Geometry::new(&profile.geometry, reserved_bytes(&profile));
+        let bands = Bands::new(&geometry, 0, geometry.tracks(), 17);
+        let zone =
+            |number: u64| bands.within(&(number * geometry.zone_tracks()..(number + 1) * geometry.zone_tracks()));
+        let last = zone(1).end;
+        let expected = (0..8).flat_map(|number| match (number, zone(number).end) {
+            (1, end) => [end - 2, end - 3],
+            (_, end) => [end - 1, end - 2],
+        });
+        let taken = last - 1..last;
+        assert!(spare(&geometry, &bands, &[taken], 2).into_iter().map(u64::from).eq(expected));
+    }
 }

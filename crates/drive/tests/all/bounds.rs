@@ -487,3 +487,78 @@ fn reads_and_durable_writes_take_turns() {
     let visit = [true, true, true, false, false, false, false, false];
     assert_eq!(writes(profile("wd40efax"), QueueOrder::Sptf), visit);
 }
+
+/// All that DRAM holds is on its way to the platters when somebody comes who needs all of it: it takes room until it is there.
+#[test]
+fn who_needs_all_of_dram_waits_for_what_is_on_its_way() {
+    let mut profile = profile("st12000vn0007");
+    (profile.dram.write_bytes, profile.dram.write_segments) = (4 * MIB, 1000);
+    let mut drive = Drive::new(&profile, 1);
+    for (tag, bytes) in [(0, MIB), (1, 4 * MIB)] {
+        let offset_bytes = u64::from(tag) << 30;
+        drive.submit(0, Request { tag, verb: Verb::Write, fua: true, offset_bytes, bytes });
+    }
+    let mut done = Vec::<Completion>::new();
+    while done.len() < 2 {
+        assert!(drive.truth().dram_dirty_bytes <= 4 * MIB);
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+}
+
+/// The heads are there long before the data is, whether that goes to its place, to its band or into the persistent cache.
+#[test]
+fn nothing_is_written_before_it_has_come() {
+    let mut streams = profile("wd40efax");
+    let part = &mut streams.shingled.as_mut().unwrap().streams;
+    (part.min_request_bytes, part.min_run_bytes) = (65_536, 65_536);
+    let mut caches = profile("wd40efax");
+    caches.shingled.as_mut().unwrap().streams.tracked = 0;
+    for mut profile in [profile("st12000vn0007"), streams, caches] {
+        profile.interface.overhead_us = 50_000.0;
+        let carried_ns = (50_000.0 + MIB as f64 / profile.interface.rate_mb_s) * 1e3;
+        let passes_ns = MIB as f64 / profile.geometry.outer_track_bytes as f64 * 60e9 / profile.rpm();
+        let mut host = Host::new(&profile);
+        for place in 0..20 {
+            let took_ns = host.ask(Verb::Write, place * MIB, MIB, true);
+            assert!(took_ns as f64 >= carried_ns + passes_ns, "{place}: {took_ns} of {carried_ns} and {passes_ns}");
+        }
+    }
+}
+
+/// A read has gone, for which no write had to wait, when a durable write and another read come: now it is the write's turn.
+#[test]
+fn a_read_that_went_alone_has_had_its_turn() {
+    let mut profile = profile("st12000vn0007");
+    profile.queue.order = QueueOrder::Fifo;
+    let mut drive = Drive::new(&profile, 1);
+    let ask = |drive: &mut Drive, at_ns, tag: u32, verb| {
+        drive.submit(at_ns, Request { tag, verb, fua: true, offset_bytes: u64::from(tag + 1) << 36, bytes: 4096 });
+    };
+    (0..2).for_each(|tag| ask(&mut drive, 0, tag, Verb::Read));
+    let mut done = Vec::<Completion>::new();
+    while done.is_empty() {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    ask(&mut drive, done[0].completed_ns, 2, Verb::Write);
+    ask(&mut drive, done[0].completed_ns, 3, Verb::Read);
+    while done.len() < 4 {
+        drive.advance(drive.next_event_ns().unwrap(), &mut done);
+    }
+    assert_eq!(done.iter().map(|completion| completion.tag).collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+/// Where the link is slow it has nothing to carry before the heads have come to the data.
+#[test]
+fn the_link_carries_what_the_heads_have_come_to() {
+    let mut profile = profile("st12000vn0007");
+    profile.interface.rate_mb_s = 20.0;
+    let carried_ns = MIB * 50;
+    let mut host = Host::new(&profile);
+    for place in 0..20 {
+        let offset_bytes = (place * 7 % 20) << 38;
+        let mut other = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+        let found_ns = other.ask(Verb::Read, offset_bytes, 4096, false);
+        let took_ns = host.ask(Verb::Read, offset_bytes, MIB, false);
+        assert!(took_ns + S / 1000 > found_ns + carried_ns, "{took_ns}, found in {found_ns}");
+    }
+}

@@ -517,3 +517,61 @@ fn reads_that_pass_in_one_go_are_counted_as_each_by_itself() {
         }
     }
 }
+
+/// Reads pass at once up to a time, one that completes just then included, and those that leave the drive are not among them.
+#[test]
+fn reads_pass_in_one_go_to_the_last_that_completes_in_time_and_ends_on_the_drive() {
+    let mut profile = profile("st12000vn0007");
+    (profile.interface.overhead_us, profile.interface.rate_mb_s) = (0.0, 600.0);
+    (profile.geometry.capacity_bytes, profile.geometry.zones) = ((1 << 36) + 512, 8);
+    let bytes = 4096;
+    let from_bytes = (1 << 36) - 20 * bytes;
+    let mut host = Host::new(&profile);
+    host.stream(Verb::Read, from_bytes, bytes, 2);
+    let mut one_by_one = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+    let ends_ns = [(); 18].map(|()| {
+        let next = from_bytes + bytes * (2 + (one_by_one.drive.truth().completed - 2));
+        one_by_one.ask(Verb::Read, next, bytes, false);
+        one_by_one.now_ns
+    });
+    let passes = |limit_ns: u64| {
+        let reads = Reads { offset_bytes: from_bytes + 2 * bytes, bytes, most: 50, limit_ns, least: 1 };
+        host.drive.clone().forward_reads(host.now_ns, &reads, &mut sim::LatencyHistogram::new()).count
+    };
+    assert_eq!(passes(u64::MAX >> 1), 18);
+    for (count, ends_ns) in (1..).zip(ends_ns) {
+        assert_eq!([ends_ns - 1, ends_ns].map(passes), [count - 1, count]);
+    }
+}
+
+/// Where the heads read on over less than a read they rest before the next has come, or do not: in one go it is the same.
+#[test]
+fn a_stream_of_reads_passes_in_one_go_however_far_the_heads_read_on() {
+    let mut profile = profile("st12000vn0007");
+    let bytes = 64 << 10;
+    for ahead_blocks in [0, 1, 2, 4, 8, 12, 15, 16, 17, 64] {
+        profile.dram.read_ahead_bytes = ahead_blocks * 4096;
+        let mut host = Host::new(&profile);
+        host.stream(Verb::Read, 0, bytes, 2);
+        let reads = Reads { offset_bytes: 2 * bytes, bytes, most: 50, limit_ns: u64::MAX >> 1, least: 1 };
+        let mut one_go = host.drive.clone();
+        let forwarded = one_go.forward_reads(host.now_ns, &reads, &mut sim::LatencyHistogram::new());
+        let mut one_by_one = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+        one_by_one.stream(Verb::Read, 2 * bytes, bytes, forwarded.count);
+        assert_eq!(forwarded.now_ns, one_by_one.now_ns, "{ahead_blocks}");
+    }
+}
+
+/// The heads read on over the second half of what is asked for next: they have to fetch the first alone.
+#[test]
+fn what_the_heads_read_on_over_is_not_read_again_for_who_begins_before_it() {
+    let mut host = Host::new(&profile("st12000vn0007"));
+    let bytes = 512 << 10;
+    host.ask(Verb::Read, GIB, bytes, false);
+    host.pause(100_000_000);
+    let mut other = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+    let half_ns = other.ask(Verb::Read, GIB - bytes, bytes, false);
+    let whole_ns = host.ask(Verb::Read, GIB - bytes, 2 * bytes, false);
+    // What the link takes longer.
+    assert!(whole_ns < half_ns + 1_500_000, "{whole_ns} and {half_ns}");
+}

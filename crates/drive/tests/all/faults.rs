@@ -408,3 +408,37 @@ fn a_patient_host_is_none() {
         assert_eq!(ask(&mut alone, at_ns, verb, 0), ask(&mut hosted, at_ns, verb, 0));
     }
 }
+
+/// Sectors are bad from a time on, that nanosecond included.
+#[test]
+fn what_is_answered_just_when_a_sector_goes_bad_is_an_error() {
+    let completed_ns = ask(&mut drive(), 0, Verb::Read, 0).completed_ns;
+    for (from_ns, bad) in [(completed_ns, true), (completed_ns + 1, false)] {
+        let mut device = LatentSectors::around(drive(), std::iter::once(0..8), from_ns, S);
+        assert_eq!(ask(&mut device, 0, Verb::Read, 0).status != Status::Good, bad);
+    }
+}
+
+/// An answer that is there just when the device goes is heard.
+#[test]
+fn who_is_answered_in_the_moment_in_which_the_device_goes_is_answered_once() {
+    let answer = ask(&mut drive(), 0, Verb::Read, 0);
+    let mut device = Gone::around(drive(), once(answer.completed_ns, S));
+    device.submit(0, request(7, Verb::Read, 0));
+    let mut done = Vec::new();
+    device.advance(5 * S, &mut done);
+    assert_eq!(done, [answer]);
+}
+
+/// The drive has answered, but it stalls, and then the power fails.
+#[test]
+fn an_answer_that_a_stall_holds_back_does_not_outlive_the_power() {
+    let mut device = Stall::around(drive(), once(1000, 10 * S));
+    device.submit(0, request(0, Verb::Read, 0));
+    let mut done = Vec::new();
+    device.advance(5 * S, &mut done);
+    device.power_loss(5 * S);
+    device.power_on(6 * S);
+    device.advance(60 * S, &mut done);
+    assert_eq!(done, []);
+}

@@ -182,3 +182,23 @@ fn little_silence_is_not_enough_to_close_a_band() {
     }
     assert_eq!(writer.host.drive.truth().streams_broken, 0);
 }
+
+/// One append is left between passes, and one of six visits is one: no pass comes between these.
+#[test]
+fn an_append_is_one_for_the_ration_however_many_visits_it_takes() {
+    let mut profile = archive();
+    profile.shingled.as_mut().unwrap().cache.append_bytes = 24 * MIB;
+    let part = cleaning(&mut profile);
+    (part.full_idle_ms, part.ration_appends, part.ration_until, part.ration_bands) = (0.0, 1, 0.0, 0);
+    let mut writer = Writer::new(&profile, 0);
+    writer.fill(24 * MIB);
+    while writer.host.drive.truth().cached_bytes > 0 {
+        writer.host.pause(1000 * MS);
+    }
+    assert_eq!([(); 3].map(|()| writer.write(24 * MIB) > 0), [false, true, true]);
+    let visits = writer.host.drive.truth().cache_visits;
+    let passes = writer.host.drive.truth().forced_passes;
+    writer.write(24 * MIB);
+    let truth = writer.host.drive.truth();
+    assert_eq!((truth.cache_visits - visits, truth.forced_passes - passes), (6, 1));
+}

@@ -423,3 +423,17 @@ fn a_stream_goes_on_where_it_ended_within_a_physical_sector() {
     assert_eq!((shifted.streams_broken, ragged.streams_broken), (0, 0));
     assert!(shifted.stream_bytes.abs_diff(aligned.stream_bytes) < 2 << 20, "{shifted:?}");
 }
+
+/// A durable write that passes a bridge as nine commands is durable as a whole once it is answered, also where two bands meet in it.
+#[test]
+fn a_durable_write_is_durable_behind_a_bridge() {
+    let mut profile = profile("wd40efax");
+    profile.dram.write_back = true;
+    let band_bytes = profile.shingled.as_ref().expect("shingled").tracks_per_band * profile.geometry.outer_track_bytes;
+    for queue in [1, 8] {
+        profile.interface.bridge = bridged(queue).interface.bridge;
+        let mut host = Host::new(&profile);
+        host.ask(Verb::Write, 3 * band_bytes - (1 << 19), 1 << 20, true);
+        assert_eq!(host.drive.power_loss(host.now_ns).ranges, []);
+    }
+}

@@ -103,3 +103,37 @@ fn a_stream_of_writes_that_passes_at_once_up_to_any_time_leaves_the_same_drive()
     }
     assert!(passed_at_once > 10_000, "only {passed_at_once} passed at once");
 }
+
+/// The same where what leaves DRAM at once is more than all that wait, so that they come in and later ones find room or not.
+#[test]
+fn a_stream_that_sometimes_finds_room_passes_as_one_by_one() {
+    let mut random = sim::stream(2, "streams of writes");
+    let mut passed_at_once = 0;
+    for case in 0..800 {
+        let stream = Stream {
+            bytes: [65_536, 131_072, 524_288, 1 << 20][random.below(4) as usize],
+            depth: [1, 2, 3, 4, 8][random.below(5) as usize],
+            count: 200,
+            fua: random.below(6) == 0,
+        };
+        let mut profile = met(&mut random, &stream);
+        profile.dram.write_back = true;
+        profile.dram.write_bytes = stream.bytes * (2 + random.below(40)) + 4096 * random.below(2);
+        profile.dram.destage_bytes = stream.bytes * (1 + random.below(16)) / (1 + random.below(2));
+        profile.dram.write_segments = 2 + random.below(3) * 10;
+        profile.interface.rate_mb_s = [40.0, 150.0, 400.0][random.below(3) as usize];
+        profile.interface.overhead_us = [50.0, 3000.0][random.below(2) as usize];
+        let (whole, _) = play(&profile, &stream, u64::MAX / 4, false, false);
+        let ends_ns = whole.0.last().unwrap().completed_ns;
+        for _ in 0..3 {
+            let answered_ns = whole.0[random.below(whole.0.len() as u64) as usize].completed_ns;
+            let limit_ns =
+                if random.below(2) == 0 { 1 + random.below(ends_ns) } else { answered_ns + random.below(3) - 1 };
+            let (expected, _) = play(&profile, &stream, limit_ns, false, false);
+            let (found, passed) = play(&profile, &stream, limit_ns, true, false);
+            passed_at_once += passed;
+            assert!(found == expected, "case {case} up to {limit_ns} ns: {stream:?} {profile:?}");
+        }
+    }
+    assert!(passed_at_once > 10_000, "only {passed_at_once} passed at once");
+}

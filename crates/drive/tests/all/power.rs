@@ -180,3 +180,69 @@ fn what_a_stream_merges_with_its_first_track_is_new_or_old_as_a_whole() {
     }
     assert_eq!((drive.truth().stream_bytes, drive.truth().cached_bytes), (bytes, 0));
 }
+
+/// The power fails when it does, and not when the host last looked.
+#[test]
+fn what_was_written_before_the_power_failed_is_kept_though_nobody_has_looked() {
+    for name in ["st12000vn0007", "wd40efax"] {
+        let mut drive = Drive::new(&profile(name), 1);
+        drive.submit(0, Request { tag: 0, verb: Verb::Write, fua: true, offset_bytes: GIB, bytes: MIB });
+        let mut told = Vec::new();
+        for at_ns in (0..300).map(|ms| ms * S / 100) {
+            let [mut looked, mut other] = [(); 2].map(|()| drive.clone());
+            looked.advance(at_ns, &mut Vec::new());
+            let lost = other.power_loss(at_ns).ranges;
+            assert_eq!(lost, looked.power_loss(at_ns).ranges, "{name}: {at_ns} ns");
+            told.push(lost.is_empty());
+        }
+        assert!(!told[0] && told[299]);
+    }
+}
+
+/// A short read and a long one from flash, asked for together: what the long one has to say passes a slow link from when flash gets to it.
+#[test]
+fn the_link_carries_nothing_that_flash_has_not_come_to() {
+    let mut profile = in_flash();
+    profile.interface.rate_mb_s = 50.0;
+    let mut host = Host::new(&profile);
+    let offset = |index: u64| GIB + index * 2 * MIB;
+    let bytes = |index: u64| [4096, 256 << 10][index as usize];
+    (0..2).for_each(|index| _ = host.ask(Verb::Write, offset(index), bytes(index), true));
+    (0..40).for_each(|index| _ = host.ask(Verb::Read, (20 + index) * GIB, MIB, false));
+    let mut alone = Host { drive: host.drive.clone(), now_ns: host.now_ns };
+    let alone_ns = alone.ask(Verb::Read, offset(1), bytes(1), false);
+    for index in 0..2 {
+        let (offset_bytes, bytes) = (offset(index), bytes(index));
+        let request = Request { tag: index as u32, verb: Verb::Read, fua: false, offset_bytes, bytes };
+        host.drive.submit(host.now_ns, request);
+    }
+    let mut done = Vec::<Completion>::new();
+    host.drive.advance(host.now_ns + S, &mut done);
+    let behind_ns = done[1].completed_ns - host.now_ns;
+    // The short one takes 0.1 ms, and 100 MB/s.
+    assert!(behind_ns.abs_diff(alone_ns + 100_000 + 40_960) < 20_000, "{behind_ns} and {alone_ns}");
+}
+
+/// What the link was to carry when the power failed is not carried any more.
+#[test]
+fn the_link_is_free_after_a_loss_of_power() {
+    let mut profile = profile("st12000vn0007");
+    (profile.mechanics.spin_up_s, profile.mechanics.unpark_ms, profile.interface.rate_mb_s) = (0.0, 0.0, 50.0);
+    let mut host = Host::new(&profile);
+    host.drive.submit(0, Request { tag: 0, verb: Verb::Write, fua: false, offset_bytes: 0, bytes: 32 * MIB });
+    host.pause(S / 1000);
+    fail(&mut host);
+    let took_ns = host.ask(Verb::Write, 0, 4096, false);
+    assert!(took_ns < S / 100, "{took_ns}");
+}
+
+/// The map is written out for a cache in flash as for any other.
+#[test]
+fn the_map_of_a_cache_in_flash_is_written_out_too() {
+    let mut profile = in_flash();
+    let cache = &mut profile.shingled.as_mut().expect("shingled").cache;
+    (cache.journal_every, cache.journal_ms) = (2, 1000.0);
+    let mut host = Host::new(&profile);
+    let long = [0, 1, 2, 3].map(|place| host.ask(Verb::Write, place * GIB, 4096, true) > S / 2);
+    assert_eq!(long, [false, true, false, true]);
+}

@@ -576,3 +576,17 @@ fn nothing_is_cleaned_for_a_visit_that_there_is_room_for() {
     let truth = host.drive.truth();
     assert_eq!((truth.cached_bytes, truth.forced_passes), (256 << 18, 0), "{truth:?}");
 }
+
+/// A hundred writes wait in DRAM, each of which takes a packet for itself: a visit to the log has no more than 64 of them.
+#[test]
+fn a_visit_to_the_log_has_so_many_packets_and_no_more() {
+    let mut profile = profile("wd40efax");
+    profile.shingled.as_mut().unwrap().cache.packet_writes = 1;
+    (profile.dram.write_back, profile.dram.write_segments, profile.dram.destage_idle_ms) = (true, 1000, 1e6);
+    let mut host = Host::new(&profile);
+    (0..100).for_each(|place| _ = host.ask(Verb::Write, place << 30, 4096, false));
+    assert_eq!(host.drive.truth().cache_visits, 0);
+    host.ask(Verb::Flush, 0, 0, false);
+    let truth = host.drive.truth();
+    assert_eq!((truth.cache_appends, truth.cache_visits), (100, 2));
+}

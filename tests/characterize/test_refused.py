@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -17,7 +18,9 @@ from shakedown.cli import characterize as verb
 from shakedown.fit.cache import Cache, space_bound
 from shakedown.fit.drafting import calibrate
 from shakedown.fit.drafting.entries import put_entries
+from shakedown.fit.drive.dram import Bursts
 from shakedown.fit.estimate import Estimate
+from shakedown.fit.facts import Facts
 from shakedown.fit.log.append import Append, Journal
 from shakedown.fit.log.fill import Fill
 from shakedown.fit.log.layout import Layout
@@ -143,3 +146,13 @@ def test_what_the_twin_does_otherwise_than_the_drive_is_told(
     out = capsys.readouterr().out
     assert out.rstrip().endswith(told)
     assert ("does not do" in out) == bool(told)
+
+
+def test_how_many_bytes_memory_has_is_not_told_where_as_many_writes_may_have_filled_it() -> None:
+    """Small writes left as fast as they came: 49.6 MB were told for 100.7, since memory holds 48 writes."""
+    twin = Twin("mine", "mine")
+    twin.put("dram", "write_bytes", 49_582_080, "measured: 46753036..51123584 by characterize")
+    twin.put("dram", "write_segments", 128, "assumed: not identified; usual")
+    facts = SimpleNamespace(cache=Cache("inner"), bursts=Bursts(True, None, 49_582_080))
+    calibrate.doubt_bytes(twin, cast("Facts", facts))
+    assert "dram.write_bytes" in twin.unidentified()

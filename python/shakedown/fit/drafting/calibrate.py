@@ -136,7 +136,7 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     stages = _memory(facts)
     for stage in stages:
         twin = _fitted(twin, stage, make)
-    _doubt_bytes(twin, facts)
+    doubt_bytes(twin, facts)
     for stage in stages:
         _beside(twin, stage, make)
     cache = facts.cache
@@ -152,8 +152,11 @@ def calibrate(twin: Twin, facts: Facts, make: Make) -> Twin:
     return twin
 
 
-def _doubt_bytes(twin: Twin, facts: Facts) -> None:
+def doubt_bytes(twin: Twin, facts: Facts) -> None:
     """How many writes memory holds is known better now than from the burst: may as many large ones have ended it?"""
+    if facts.cache and facts.bursts.writes is None and not twin.is_unknown("dram", "write_bytes"):
+        # Small ones left as fast as they came.
+        twin.doubt("dram", "write_bytes", "as many large writes as were taken may be all that memory has room for")
     unknown = any(twin.is_unknown("dram", key) for key in ("write_bytes", "write_segments"))
     if not unknown and replace(facts.bursts, writes=int(twin.number("dram", "write_segments"))).end_by_number:
         twin.doubt("dram", "write_bytes", "about as many large writes were taken at once as memory holds small ones")

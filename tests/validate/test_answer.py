@@ -180,7 +180,7 @@ def test_rows_of_arrays_have_a_goal_of_their_own_whatever_their_role() -> None:
     (goal,) = goals([given(0.15, array=True), given(-0.15, "fit", array=True, seed=True)])
     assert goal.held
     assert "2 of 2 rows that arrays answer" in goal.text
-    (goal,) = goals([given(0.16, array=True, name="R237")])
+    (goal,) = goals([given(0.16, array=True, seed=True, name="R237")])
     assert not goal.held
     assert "not R237" in goal.text
 
@@ -196,7 +196,7 @@ def test_goals_hold_at_their_limits_and_not_beyond() -> None:
 def test_fits_bear_on_seed_rows_only() -> None:
     (goal,) = goals([given(0.2, "fit", seed=True, name="R021"), given(0.5, "fit")])
     assert not goal.held
-    assert "R021" in goal.text
+    assert "0 of 1 seed rows of single drives (accounts A, B, C) within 10%; not R021" in goal.text
     assert goals([given(0.5, "fit")]) == []
 
 

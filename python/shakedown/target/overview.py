@@ -19,7 +19,8 @@ _MEASURED: Final = ("published", "fitted", "measured")
 
 @dataclass(frozen=True)
 class Overview:
-    """``rate_from`` says who tells the rate at the edge, which is what rebuilds hang on most.
+    """``outer_bytes_per_s`` is what it sustains at the edge, skews included, not what passes under a head in a turn;
+    ``rate_from`` says who tells that rate, which is what rebuilds hang on most.
 
     ``shingles_like`` is the drive whose translation layer was taken for want of this one's; ``shingles_told`` the share
     of its values that anybody has measured or published. Both are None of a conventional drive.

@@ -73,7 +73,7 @@ def _fits(held: Sequence[Answer]) -> str:
 def _seeds(seeds: Sequence[Answer]) -> Goal:
     missed = [each for each in seeds if not is_within(each, NEAR)]
     held = [each for each in seeds if is_within(each, NEAR)]
-    text = f"{len(held)} of {len(seeds)} seed rows (accounts A, B, C) within {NEAR:.0%}{_fits(held)}"
+    text = f"{len(held)} of {len(seeds)} seed rows of single drives (accounts A, B, C) within {NEAR:.0%}{_fits(held)}"
     return Goal("seeds-near", not missed, text + (f"; not {_named(missed)}" if missed else ""))
 
 

@@ -16,10 +16,10 @@ from shakedown.target.overview import Overview, overview
 from shakedown.target.profile import read_profile
 
 _NOTE: Final = (
-    "MB/s is what it sustains at the edge; then who says so: others who measured it, its data sheet, a sheet that is "
-    "remembered and was not looked up, or nobody. A drive without shingles is conventional. Of the others, how much of "
-    "what makes it shingle was measured; ASSUMED: nobody has published how this one does it, so it has the parts of a "
-    "drive of which more is known. `shakedown profiles new` makes one of a data sheet."
+    "MB/s is what it sustains at the edge, skews included; then who says so: others who measured it, its data sheet, a "
+    "sheet that is remembered and was not looked up, or nobody. A drive without shingles is conventional. Of the "
+    "others, how much of what makes it shingle was measured; ASSUMED: nobody has published how this one does it, so it "
+    "has the parts of a drive of which more is known. `shakedown profiles new` makes one of a data sheet."
 )
 
 

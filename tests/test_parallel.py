@@ -68,6 +68,57 @@ def test_killed_it_leaves_nobody_behind(tmp_path: Path) -> None:
     assert parent.stderr.read() == ""  # until the last of them has closed it
 
 
+STUBBORN = """
+import os, signal, sys, time
+from pathlib import Path
+from shakedown.parallel import on_every_core
+
+def work(folder):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    Path(folder, str(os.getpid())).touch()
+    time.sleep(600)
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with on_every_core(work, [(sys.argv[1],)] * 2) as pending:
+            pending[0].result()
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+def test_who_would_rather_end_his_work_first_is_not_waited_for(tmp_path: Path) -> None:
+    """As a run does, which ends its step when it is terminated."""
+    script, workers = tmp_path / "stubborn.py", tmp_path / "workers"
+    script.write_text(STUBBORN)
+    workers.mkdir()
+    parent = subprocess.Popen([sys.executable, str(script), str(workers)])
+    try:
+        _wait(lambda: any(workers.iterdir()))
+        parent.send_signal(signal.SIGINT)
+        assert parent.wait(timeout=60) == 130
+    finally:
+        parent.kill()
+
+
+def test_a_second_ctrl_c_does_not_cut_short_how_the_first_ends_it() -> None:
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    went_on = False
+    try:
+        with pytest.raises(KeyboardInterrupt), on_every_core(time.sleep, [(600,)]):
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                os.kill(os.getpid(), signal.SIGINT)
+                went_on = True
+                raise
+        assert went_on
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, kept)
+
+
 def _has_ended(pid: str) -> bool:
     try:
         return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"

@@ -151,6 +151,26 @@ def test_sigterm_is_ctrl_c_whatever_the_verb(tmp_path: Path, works: str, words: 
     assert said.startswith("error: interrupted\n")
     document = json.loads(told)
     assert (document["command"], document["exit_status"]) == (words[0], 130)
+    if words[0] in ("validate", "demo"):
+        assert "the same command begins anew" in document["error"]["hint"]
+
+
+INTERRUPTED_TWICE = """
+import os, signal
+from shakedown.cli import command_line, main
+
+def interrupted(*_, **__):
+    os.kill(os.getpid(), signal.SIGINT)
+
+command_line._dispatch = command_line._tell = interrupted
+main(["validate"])
+"""
+
+
+def test_a_second_ctrl_c_while_the_first_is_told_ends_without_a_traceback() -> None:
+    program = ["env", "--default-signal=INT", sys.executable, "-c", INTERRUPTED_TWICE]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "")
 
 
 def test_sigterm_leaves_no_process_and_no_semaphore_behind(tmp_path: Path) -> None:

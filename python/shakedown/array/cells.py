@@ -89,7 +89,7 @@ def modelled_cells(orders: Mapping[Place, RebuildOrder], tell: Tell) -> Iterator
     of_job = {places[0]: places for places in alike}
     pace = _Pace(orders, tell)
     broken: list[Broken] = []
-    with on_every_core(_modelled, jobs, ends_all=KeyboardInterrupt) as pending:
+    with on_every_core(_modelled, jobs) as pending:
         for done in as_completed(pending):
             try:
                 place, cell = done.result()

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
-from shakedown.cli import EXIT_INTERRUPTED
+from shakedown.cli import EXIT_INTERRUPTED, leave_at_once_when_ended
 from shakedown.cli.document import print_document
 from shakedown.cli.output import give_up_output, print_plan
 from shakedown.cli.plain import plain
@@ -145,6 +145,7 @@ def _guarded(command: Callable[[], int], arguments: Sequence[str], *, is_documen
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told as what it is; a panic is no Exception
+        leave_at_once_when_ended()  # whatever is still to be said
         failure = _failure(error, arguments)
     with suppress(OSError):  # where standard error cannot be written either, the exit status has to do
         _tell(failure)
@@ -208,12 +209,15 @@ def _of_the_system(error: OSError) -> _Failure | None:
     return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
 
 
+_ANEW: Final = "nothing of it is kept: the same command begins anew"
 _GOES_ON: Final = {
     "characterize": "a run that had begun is kept: `shakedown characterize --resume DIR`",
+    "demo": _ANEW,
     "lab build": "the same command goes on where this ended",
     "matrix": "the same command goes on where it was interrupted: what is done is in its CSV",
     "rebuild": "what a run that had begun has done is kept: `shakedown rebuild --resume DIR`",
     "run": "a run that had begun is kept: `shakedown run --resume DIR`",
+    "validate": f"{_ANEW}; `--row` and `--profile` play less of it",
 }
 
 

@@ -33,7 +33,7 @@ def _durations(rebuilds: Sequence[Rebuild], waiting: Waiting) -> dict[str, float
     """By name, how many seconds each takes in the model."""
     if not rebuilds:
         return {}
-    with on_every_core(_duration, [(each,) for each in rebuilds], ends_all=KeyboardInterrupt) as pending:
+    with on_every_core(_duration, [(each,) for each in rebuilds]) as pending:
         named = zip(rebuilds, pending, strict=True)
         pieces = [Piece(rebuild.name, f"{rebuild.name} (a rebuild)", each) for rebuild, each in named]
         return dict(waiting.as_ended(pieces))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 from shakedown.data import list_profiles, profile_name, reference_path
@@ -142,15 +143,19 @@ def _experiments(asked: Iterable[Question]) -> list[str]:
 def _in_parallel(
     groups: list[tuple[Experiment, list[Question]]], published: dict[str, Row], waiting: Waiting
 ) -> Iterable[list[Answer]]:
-    orders = [(experiment, asked, [published[each.row] for each in asked]) for experiment, asked in groups]
-    # Whoever fails leaves the others to end by themselves; only an impatient user does not.
-    with on_every_core(_experiment, orders, ends_all=KeyboardInterrupt) as pending:
-        pieces = [
-            Piece(experiment.name, _what(experiment), each)
-            for each, (experiment, _) in zip(pending, groups, strict=True)
+    # The folders are ours, so that those of processes that are killed go with us.
+    with TemporaryDirectory(prefix="shakedown-validate-") as folder:
+        orders = [
+            (experiment, asked, [published[each.row] for each in asked], Path(folder) / str(number))
+            for number, (experiment, asked) in enumerate(groups)
         ]
-        for _, answers in waiting.as_ended(pieces):
-            yield answers
+        with on_every_core(_experiment, orders) as pending:
+            pieces = [
+                Piece(experiment.name, _what(experiment), each)
+                for each, (experiment, _) in zip(pending, groups, strict=True)
+            ]
+            for _, answers in waiting.as_ended(pieces):
+                yield answers
 
 
 def _what(experiment: Experiment) -> str:
@@ -159,27 +164,30 @@ def _what(experiment: Experiment) -> str:
     return f"{experiment.name} ({played} on {experiment.profile}{beside})"
 
 
-def _experiment(experiment: Experiment, asked: list[Question], rows: list[Row]) -> tuple[list[Answer], float]:
-    """Play one experiment and read its figures; with how long that took."""
+def _experiment(
+    experiment: Experiment, asked: list[Question], rows: list[Row], folder: Path
+) -> tuple[list[Answer], float]:
+    """Play one experiment and read its figures; with how long that took. Its run is in the folder meanwhile."""
     began_s = time.monotonic()
     if isinstance(experiment.procedure, Chunks):
         figure = seconds(experiment.procedure, experiment.profile)
         answers = [answer_figure(each, experiment, row, figure) for each, row in zip(asked, rows, strict=True)]
     else:
-        with _played(experiment, procedure_name(experiment.procedure)) as played:
+        with _played(experiment, procedure_name(experiment.procedure), folder) as played:
             answers = [answer(each, experiment, row, played) for each, row in zip(asked, rows, strict=True)]
     return answers, time.monotonic() - began_s
 
 
 @contextmanager
-def _played(experiment: Experiment, protocol: str) -> Iterator[Run]:
+def _played(experiment: Experiment, protocol: str, folder: Path) -> Iterator[Run]:
     """The run of a protocol, whose samples can be read meanwhile."""
-    with TemporaryDirectory(prefix="shakedown-validate-") as folder:
-        path = Path(folder) / "run"
-        loaded = load_protocol(protocol, experiment.settings)
-        baseline = None if experiment.baseline is None else f"model:{experiment.baseline}"
-        run(loaded, Order(f"model:{experiment.profile}", baseline), path, Listener())
-        yield read_run(path)
+    loaded = load_protocol(protocol, experiment.settings)
+    baseline = None if experiment.baseline is None else f"model:{experiment.baseline}"
+    run(loaded, Order(f"model:{experiment.profile}", baseline), folder, Listener())
+    try:
+        yield read_run(folder)
+    finally:
+        rmtree(folder)  # of all experiments together they would be many
 
 
 def procedure_name(procedure: str) -> str:

@@ -62,7 +62,7 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         (("--resume", ".", "--seed", "2"), "`--resume` goes on with a run as it was ordered"),
         (("nbd+unix:///tmp/no.sock", "--scale", "1/100"), "`--scale` makes modelled drives smaller"),
         (("model:wd40efax", "--destroy-data-on", "/dev/sdb"), "no drive of it is real: there is nothing to destroy"),
-        (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read in it: No such file"),
+        (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read: No such file"),
         (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
         (("model:wd40efax", "-o", "full"), "`full` exists and is not a profile"),
         (("model:wd40efax", "-o", "full/something"), "`full/something` exists and is not a profile"),

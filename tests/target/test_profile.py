@@ -17,7 +17,7 @@ from shakedown.target.profile import read_profile
 def refusal(path: Path) -> UsageError:
     with pytest.raises(UsageError) as caught:
         open_target(f"model:{path}", seed=1, raw=path.parent / "raw")
-    assert str(caught.value).startswith(f"{path}")
+    assert str(caught.value).removeprefix("`").startswith(f"{path}")
     assert caught.value.hint
     return caught.value
 
@@ -41,7 +41,7 @@ def test_an_origin_names_rows_that_exist(kind: str, tmp_path: Path) -> None:
 def test_a_binary_file_is_told_as_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\x7fELF\xff\xfe")
-    assert str(refusal(path)) == f"{path} is not UTF-8 text"
+    assert str(refusal(path)) == f"`{path}` is not UTF-8 text"
 
 
 def test_a_slip_in_a_key_is_answered_with_what_was_meant(tmp_path: Path) -> None:

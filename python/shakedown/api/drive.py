@@ -15,6 +15,7 @@ from shakedown import _core
 from shakedown.api.profile import change_profile, parse_profile
 from shakedown.data import profile_path
 from shakedown.errors import UsageError
+from shakedown.named_file import read_named_text
 from shakedown.requests import requests_frame
 from shakedown.sample import SAMPLE_SCHEMA, SHORTEST_INTERVAL_NS
 from shakedown.target.model import job_refusal
@@ -396,13 +397,7 @@ def faults_text(faults: str | Path) -> str:
         text = _text("the list of faults", faults)
         if not text or "\n" in text:
             return text
-    try:
-        return Path(faults).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{faults} cannot be read: {error}",
-            hint=f"a list of faults is text of several lines or a file; {FAULTS_HINT}",
-        ) from error
+    return read_named_text(Path(faults), hint=f"a list of faults is text of several lines or a file; {FAULTS_HINT}")
 
 
 def _refusal(toml: str, scale_divisor: int, error: _core.ProfileError) -> UsageError:

@@ -27,6 +27,7 @@ from shakedown.lab.disks import disk_name
 from shakedown.lab.ended import failed_inside
 from shakedown.lab.folder import scratch_folder
 from shakedown.lab.program import Say
+from shakedown.named_file import read_named_text
 from shakedown.result.atomic import make_folder, replace_json
 from shakedown.result.folder import Run, read_record, read_run, write_record
 from shakedown.result.kept_order import kept_order
@@ -75,11 +76,12 @@ class InGuest:
     @classmethod
     def read(cls, out: Path) -> Self:
         """The order of the rebuild that was stopped in ``out``. Raises UsageError."""
+        written = read_named_text(out / _ORDER_NAME, hint="start a new one")
         try:
-            told: dict[str, Any] = json.loads((out / _ORDER_NAME).read_text(encoding="utf-8"))
+            told: dict[str, Any] = json.loads(written)
             refuse_newer(told.get("format_version", 1), _FORMAT_VERSION, out / _ORDER_NAME)
             return cls(RebuildOrder.from_json(told["order"]), tuple(told["settings"]), told["baseline"])
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(
                 f"{out / _ORDER_NAME} is not the order of a rebuild: {error}", hint="start a new one"
             ) from error

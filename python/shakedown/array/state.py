@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Self
 
 from shakedown.array.order import RebuildOrder
 from shakedown.errors import UsageError
+from shakedown.named_file import read_named_text
 from shakedown.result.atomic import replace_file
 from shakedown.result.version import refuse_newer
 
@@ -59,15 +60,16 @@ class State:
     @classmethod
     def read(cls, out: Path) -> Self:
         """Of the run in ``out`` that was cut off. Raises UsageError."""
-        try:
-            told = json.loads((out / _NAME).read_text(encoding="utf-8"))
-            refuse_newer(told.pop("format_version"), _FORMAT_VERSION, out / _NAME)
-            return cls(**{**told, "order": RebuildOrder.from_json(told["order"])})
-        except FileNotFoundError as error:
+        if not cls.is_in(out):
             raise UsageError(
                 f"`{out}` holds no rebuild that was cut off", hint="a new one: shakedown rebuild LAYOUT DEVICE..."
-            ) from error
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            )
+        written = read_named_text(out / _NAME, hint="start anew in another folder")
+        try:
+            told = json.loads(written)
+            refuse_newer(told.pop("format_version"), _FORMAT_VERSION, out / _NAME)
+            return cls(**{**told, "order": RebuildOrder.from_json(told["order"])})
+        except (ValueError, TypeError, KeyError) as error:
             raise UsageError(f"`{out / _NAME}` is damaged: {error}", hint="start anew in another folder") from error
 
     @staticmethod

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from shakedown.errors import UsageError
+from shakedown.named_file import read_named_file
 from shakedown.result.atomic import replace_json
 from shakedown.result.identity import Identity
 from shakedown.result.version import refuse_newer
@@ -59,16 +60,16 @@ class Record:
 
 def read_record(folder: Path) -> Record:
     """The record of the run in a folder. Raises UsageError."""
+    hint = "give the folder that `shakedown characterize` made"
     try:
-        document = json.loads((folder / RECORD_NAME).read_text())
+        content = read_named_file(folder / RECORD_NAME, hint=hint)
+    except UsageError as error:
+        raise UsageError(f"`{folder}` is no run of characterize: {error}", hint=hint) from error
+    try:
+        document = json.loads(content)
         refuse_newer(document.get("format_version"), FORMAT_VERSION, folder / RECORD_NAME)
         target = document.get("target")
         order = Order(**document["order"])
         return Record(order, None if target is None else Identity(**target), document.get("complete") is True)
-    except OSError as error:
-        reason = f"`{RECORD_NAME}` cannot be read in it: {error.strerror}"
-    except (ValueError, KeyError, TypeError, AttributeError):
-        reason = f"its `{RECORD_NAME}` is damaged"
-    raise UsageError(
-        f"`{folder}` is no run of characterize: {reason}", hint="give the folder that `shakedown characterize` made"
-    )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"`{folder}` is no run of characterize: its `{RECORD_NAME}` is damaged", hint=hint) from error

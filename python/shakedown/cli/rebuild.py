@@ -39,6 +39,7 @@ from shakedown.cli.whole import ARRAY_SEED, WHOLE, check_seed
 from shakedown.device.disk.facts import Consent
 from shakedown.device.lab_disk import DISKS
 from shakedown.errors import Planned, UsageError
+from shakedown.named_file import read_named_text
 from shakedown.report.outcome import outcome
 from shakedown.report.rebuild import answers_of, render_rebuild
 from shakedown.result.atomic import replace_file
@@ -328,7 +329,7 @@ def _faults(settings: tuple[str, ...]) -> dict[int, str]:
     """The text of a file for each place."""
     hint, twice = "like 2=faults.toml; docs/faults.md", "one file holds all that befall a drive"
     files = split_pairs(settings, hint, "PLACE=FILE", _place, twice)
-    faults = {int(place): _text(Path(file)) for place, file in files.items()}
+    faults = {int(place): read_named_text(Path(file), hint=hint) for place, file in files.items()}
     for place, text in faults.items():
         check_faults(files[str(place)], text)
     return faults
@@ -342,20 +343,12 @@ def _place(text: str) -> str:
 
 def _job(path: Path) -> str:
     """The text of a load, which has to be one: of a job that cannot be the core names the section, of none nothing."""
-    text = _text(path)
+    text = read_named_text(path, hint="give the path of a fio job; docs/rebuild.md")
     try:
         parse_job(text, "load")
     except UsageError as error:
         raise UsageError(f"--load {path}: {error}", hint=error.hint) from error
     return text
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error.reason
-        raise UsageError(f"`{path}` cannot be read: {why}", hint="give the path of a text file") from error
 
 
 def _name_of(target: str) -> str:

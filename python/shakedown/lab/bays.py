@@ -11,6 +11,7 @@ from shakedown.data import profile_path
 from shakedown.errors import EnvironmentFailure, UsageError
 from shakedown.lab.disks import MOST_DISKS
 from shakedown.lab.keep import Maker
+from shakedown.named_file import read_named_text
 from shakedown.toml import FAULTS_HINT
 
 Bus = Literal["scsi", "blk"]
@@ -69,8 +70,4 @@ def makers(drives: Sequence[str], *, seed: int, scale_divisor: int) -> list[Make
 def _profile(target: str) -> str:
     if not target.startswith("model:"):
         raise UsageError(f"`--drive {target}`: only modelled drives", hint="like `--drive model:wd40efax`")
-    path = profile_path(target.removeprefix("model:"))
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+    return read_named_text(profile_path(target.removeprefix("model:")), hint="docs/profiles.md tells what it may say")

@@ -11,6 +11,7 @@ import tomlkit
 
 from shakedown import _core
 from shakedown.errors import UsageError
+from shakedown.named_file import read_named_text
 from shakedown.toml import FAULTS_HINT, TomlError, parse_toml
 
 _HINT: Final = "like `--fault sda='kind=\"stall\", from_s=3600, for_s=30'`, or a file: `--fault sda=faults.toml`"
@@ -56,11 +57,10 @@ def _faults(what: str, text: str) -> list[Any]:
     """A list of faults from a file, or one fault from the inside of an inline table, each checked as it was written."""
     is_file = what.endswith(".toml")
     try:
-        written = Path(what).read_text(encoding="utf-8") if is_file else _as_list(what)
+        written = read_named_text(Path(what), hint=_HINT) if is_file else _as_list(what)
         content = parse_toml(written)
-    except (OSError, UnicodeDecodeError, TomlError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"`--fault {text}` cannot be read: {why}", hint=_HINT) from error
+    except (UsageError, TomlError) as error:
+        raise UsageError(f"`--fault {text}` cannot be read: {error}", hint=_HINT) from error
     try:
         _core.check_faults(written)
     except ValueError as error:

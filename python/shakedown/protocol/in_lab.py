@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from shakedown.device.lab_disk import DISKS, FAULTS, RUN_FOLDER
 from shakedown.errors import EnvironmentFailure, RefusedError, UsageError
+from shakedown.named_file import read_named_text
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.relay import Hearer
@@ -50,13 +51,14 @@ class LabOrder:
     @classmethod
     def read(cls, out: Path) -> Self | None:
         """The order of the run that was stopped in ``out``; None if none was. Raises UsageError."""
+        if not cls.is_in(out):
+            return None
+        written = read_named_text(out / _ORDER, hint="start a new run")
         try:
-            content = json.loads((out / _ORDER).read_text(encoding="utf-8"))
+            content = json.loads(written)
             refuse_newer(content.pop("format_version", 1), _FORMAT_VERSION, out / _ORDER)
             return cls(**content | {name: tuple(content[name]) for name in ("targets", "faults")})
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(f"{out / _ORDER} is not the order of a run: {error}", hint="start a new run") from error
 
     def write(self, out: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from shakedown.data import protocol_path
 from shakedown.errors import UsageError
+from shakedown.named_file import read_named_file
 from shakedown.protocol.complain import complaint, did_you_mean
 from shakedown.protocol.job import JobTextError, check_job_text, with_section
 from shakedown.protocol.parameters import Parameters
@@ -47,8 +47,8 @@ class LoadedProtocol:
 
 def load_protocol(text: str, settings: Mapping[str, str] | None = None) -> LoadedProtocol:
     """Read a protocol by name or path; ``settings`` override its parameters. Raises UsageError."""
-    path = protocol_path(text)
-    return parse_protocol(_read(path), text if text.endswith(".toml") else f"protocols/{text}.toml", settings)
+    content = read_named_file(protocol_path(text), hint=_WRITING_YOUR_OWN, most_bytes=_LARGEST_FILE_BYTES)
+    return parse_protocol(content, text if text.endswith(".toml") else f"protocols/{text}.toml", settings)
 
 
 def parse_protocol(content: bytes, label: str, settings: Mapping[str, str] | None = None) -> LoadedProtocol:
@@ -66,17 +66,6 @@ def parse_protocol(content: bytes, label: str, settings: Mapping[str, str] | Non
     digest = hashlib.sha256(content).hexdigest()
     checked = _with_checked_jobs(protocol, label, parameters)
     return LoadedProtocol(checked, text, digest, parameters.values, label, parameters)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"`{path}` cannot be read: {error.strerror}") from error
-    if len(content) > _LARGEST_FILE_BYTES:
-        raise UsageError(f"`{path}` is larger than 1 MiB: that is no protocol", hint=_WRITING_YOUR_OWN)
-    return content
 
 
 def _parse_toml(content: bytes, label: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from shakedown.errors import UsageError
 from shakedown.fit.twin import Plain, Twin
 from shakedown.model_number import UNKNOWN_MODEL
 from shakedown.reference import read_rows
+from shakedown.target.profile import read_profile
 from shakedown.toml import parse_toml
 from shakedown.units import SECTOR_BYTES, parse_data_rate, parse_memory_bytes, parse_rated_bytes
 
@@ -178,7 +179,7 @@ class _Known:
     def __init__(self, name: str) -> None:
         path = profile_path(name)
         self.name = path.stem
-        self._table = parse_toml(path.read_text(encoding="utf-8"))
+        self._table = parse_toml(read_profile(path))
 
     def number(self, section: str, key: str) -> float:
         return float(self._table[section][key]["value"])

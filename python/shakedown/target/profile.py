@@ -8,23 +8,16 @@ from typing import Final
 
 from shakedown.data import reference_path
 from shakedown.errors import UsageError
+from shakedown.named_file import read_named_text
 from shakedown.reference import origins, read_rows, rows_in
 from shakedown.toml import TomlError, parse_toml
 
-_READABLE: Final = "give a file that is there and that you may read"
 WHAT_IT_MAY_SAY: Final = "docs/profiles.md tells what a profile may say"
 
 
 def read_profile(path: Path) -> str:
     """The text of a profile, its origins looked up; whether it is a drive is for the core to say. Raises UsageError."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path} is not UTF-8 text", hint=f"save it as UTF-8, if it is a profile; {WHAT_IT_MAY_SAY}"
-        ) from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=f"{_READABLE}; {WHAT_IT_MAY_SAY}") from error
+    text = read_named_text(path, hint=f"give the file of a profile, which you may read; {WHAT_IT_MAY_SAY}")
     try:
         refuse_unknown_rows(text)
     except UsageError as error:

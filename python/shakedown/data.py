@@ -25,7 +25,7 @@ def list_profiles() -> list[str]:
 
 def profile_name(text: str) -> str | None:
     """Our name of a drive as people write it: ``ST8000VN004-2M2101``, ``WDC WD80EFZX-68UW8N0``. None of a stranger."""
-    if ":" in text or _is_path(text):
+    if ":" in text or names_file(text):
         return None
     known = _names(_DATA / "drives")
     return next((each for each in (text.lower(), _number(text)) if each in known), None)
@@ -33,7 +33,7 @@ def profile_name(text: str) -> str | None:
 
 def profile_path(name_or_path: str | Path) -> Path:
     """The file of a drive profile: a name of ours (``wd40efax``) or a path (``./mine.toml``). Raises UsageError."""
-    name = name_or_path if _is_path(name_or_path) else profile_name(str(name_or_path)) or name_or_path
+    name = name_or_path if names_file(name_or_path) else profile_name(str(name_or_path)) or name_or_path
     return _find("drives", "profile", name)
 
 
@@ -66,12 +66,13 @@ def _number(text: str) -> str:
     return model_number(text.rsplit(maxsplit=1)[-1]).lower() if text.strip() else ""
 
 
-def _is_path(name_or_path: str | Path) -> bool:
+def names_file(name_or_path: str | Path) -> bool:
+    """Whether it is a file of the user's own, rather than the name of what comes with Shakedown."""
     return isinstance(name_or_path, Path) or "/" in name_or_path or name_or_path.endswith(".toml")
 
 
 def _find(folder: str, noun: str, name_or_path: str | Path) -> Path:
-    if _is_path(name_or_path):
+    if names_file(name_or_path):
         path = Path(name_or_path)
         if not path.is_file():
             raise UsageError(f"{noun} `{name_or_path}` is not a file", hint=_hint(folder, noun, path.stem))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from shakedown.cli import characterize as verb
 from shakedown.data import list_profiles, profile_path
 from shakedown.errors import EnvironmentFailure, Interrupted, UsageError
 from shakedown.fit.drive import parking, rotation
+from shakedown.result.atomic import failed_write
 
 pytestmark = pytest.mark.skipif(find_spec("shakedown._core") is None, reason="the Rust core is not built")
 
@@ -63,7 +65,8 @@ def test_a_file_is_not_overwritten_unasked(tmp_path: Path) -> None:
         (("nbd+unix:///tmp/no.sock", "--scale", "1/100"), "`--scale` makes modelled drives smaller"),
         (("model:wd40efax", "--destroy-data-on", "/dev/sdb"), "no drive of it is real: there is nothing to destroy"),
         (("--resume", "."), "is no run of characterize: `characterize.json` cannot be read: No such file"),
-        (("model:wd40efax", "--out", "full"), "`full` exists and is not empty"),
+        (("model:wd40efax", "--out", "full"), "`full` exists and is not an empty folder"),
+        (("model:wd40efax", "--out", "full/something"), "`full/something` exists and is not an empty folder"),
         (("model:wd40efax", "-o", "full"), "`full` exists and is not a profile"),
         (("model:wd40efax", "-o", "full/something"), "`full/something` exists and is not a profile"),
     ],
@@ -87,7 +90,7 @@ def test_the_profile_that_is_measured_is_not_replaced_by_its_twin(output: str, t
     (tmp_path / "hard.toml").hardlink_to(slim)
     answer = shakedown("characterize", "model:./slim.toml", "-o", output, "--without-parking", cwd=tmp_path)
     assert answer.returncode == 2
-    assert f"`{output.removeprefix('./')}` is the profile of model:./slim.toml, which is measured" in answer.stderr
+    assert f"`{output.removeprefix('./')}` is the profile of model:{slim}, which is measured" in answer.stderr
     assert "hint: give `-o` another name" in answer.stderr
     assert slim.read_text() == profile_path("wd40efrx").read_text()
     assert not (tmp_path / "runs").exists()
@@ -170,6 +173,35 @@ def test_who_interrupts_the_search_for_parked_heads_hears_that_the_twin_can_be_h
     with pytest.raises(Interrupted) as told:
         verb.characterize(f"model:{profile}", options=verb.CharacterizeOptions(out=tmp_path / "new", quiet=True))
     assert told.value.hint == way.replace("/run", "/new")
+
+
+def test_a_profile_that_cannot_be_written_costs_no_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile, folder, twin = tmp_path / "hidden.toml", tmp_path / "run", tmp_path / "twin.toml"
+    profile.write_text(small(shingled=False).toml)
+
+    def full(path: Path, _: bytes) -> None:
+        raise failed_write(path, OSError(errno.ENOSPC, "No space left on device"))
+
+    with monkeypatch.context() as disk, pytest.raises(EnvironmentFailure) as told:
+        disk.setattr(verb, "replace_file", full)
+        new = verb.CharacterizeOptions(out=folder, output=twin, without_parking=True, quiet=True)
+        verb.characterize(f"model:{profile}", options=new)
+    assert told.value.hint.startswith("free some space, then try again; what was measured is in ")
+    assert told.value.hint.endswith(f"`shakedown characterize --resume {folder} -o {twin}`")
+    assert verb.characterize(options=verb.CharacterizeOptions(resume=folder, output=twin, quiet=True)) == 0
+    assert 'title = "Twin of model:hidden.toml"' in twin.read_text()
+
+
+def test_what_began_beside_its_profile_goes_on_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hidden.toml").write_text(small(shingled=False).toml)
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as impatient, pytest.raises(Interrupted):
+        impatient.setattr(rotation, "measure", _interrupted)
+        new = verb.CharacterizeOptions(out=Path("run"), without_parking=True, quiet=True)
+        verb.characterize("model:./hidden.toml", options=new)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert verb.characterize(options=verb.CharacterizeOptions(resume=Path("../run"), quiet=True)) == 0
 
 
 def test_two_do_not_measure_in_one_folder(tmp_path: Path) -> None:

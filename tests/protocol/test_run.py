@@ -19,8 +19,8 @@ from shakedown.protocol import run as runner
 from shakedown.protocol.load import LoadedProtocol, parse_protocol
 from shakedown.protocol.play import Listener
 from shakedown.protocol.run import Order, resume, run
-from shakedown.result.folder import read_record, read_run
-from shakedown.result.run_record import StepRecord
+from shakedown.result.folder import RunFolder, read_record, read_run
+from shakedown.result.run_record import RunRecord, StepRecord
 from shakedown.sample import Sample
 
 from .fake_arena import FIO_CRASHED, FakeArena
@@ -69,6 +69,26 @@ def opens(monkeypatch: pytest.MonkeyPatch) -> Opened:
 
 def ended(path: Path) -> dict[str, str]:
     return {step.name: step.ended_because for step in read_run(path).record.steps}
+
+
+def test_who_runs_out_of_disk_hears_how_to_go_on(
+    tmp_path: Path, opens: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opens(FakeArena(), FakeArena())
+
+    write = RunFolder.write
+
+    def full(folder: RunFolder, record: RunRecord) -> None:
+        if record.steps:
+            raise EnvironmentFailure("`run.json` could not be written", hint="free some space, then try again")
+        write(folder, record)
+
+    with monkeypatch.context() as disk, pytest.raises(EnvironmentFailure) as told:
+        disk.setattr(RunFolder, "write", full)
+        run(loaded(), Order("fake"), tmp_path / "run", Listener())
+    way = f"`shakedown run --resume {tmp_path}/run`"
+    assert told.value.hint == f"free some space, then try again; what was measured is kept, go on with {way}"
+    assert resume(tmp_path / "run", Consent(), Listener()).record.status == "complete"
 
 
 def test_steps_are_played_in_turn_and_end_for_their_own_reasons(tmp_path: Path, opens: Opened) -> None:

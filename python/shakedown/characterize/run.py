@@ -139,7 +139,7 @@ def _capacity_bytes(target: Identity) -> int:
 
 def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, tell: Tell) -> Outcome:
     tell("fitting the twin")
-    twin = draft(facts, order.name, f"Twin of {order.target}", model)
+    twin = draft(facts, order.name, f"Twin of {_shared(order.target)}", model)
     refusal = _AT_ONCE if facts.cleans_at_once and facts.cache is None else _HIDDEN if facts.moved.hidden else None
     if refusal is None:
         try:
@@ -151,11 +151,16 @@ def _conclude(order: Order, folder: Path, plan: Plan, facts: Facts, model: str, 
     return Outcome(order, folder, plan, facts, twin, refusal)
 
 
+def _shared(target: str) -> str:
+    """A twin may go to others, whom the folders of this machine tell nothing."""
+    return f"model:{Path(target).name}" if target.startswith("model:/") else target
+
+
 def _modelled(profile: str) -> Bench:
     """A drive of this profile. Raises InconclusiveError if there can be none."""
     with tempfile.TemporaryDirectory(prefix="shakedown-") as folder:
         path = Path(folder) / PROFILE_NAME
-        path.write_text(profile)
+        path.write_text(profile, encoding="utf-8")
         try:
             arena = ModelArena(f"model:{path}", seed=1)
         except UsageError as error:

@@ -25,7 +25,7 @@ from shakedown.cli.plain import plain
 from shakedown.cli.resuming import refuse_another_order
 from shakedown.cli.scale import Scale, parse_scale
 from shakedown.cli.whole import WHOLE, check_seed
-from shakedown.data import profile_path
+from shakedown.data import names_file, profile_path
 from shakedown.device.disk.facts import Consent
 from shakedown.errors import EnvironmentFailure, InconclusiveError, Interrupted, RefusedError, UsageError
 from shakedown.fit.twin import UNKNOWN
@@ -100,6 +100,8 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     teller = _Teller(quiet=options.quiet)
     try:
         outcome = measure(order, folder, consent, teller, before)
+        if options.output is not None and outcome.refusal is None:
+            replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
     except KeyboardInterrupt as error:
         if not (folder / RECORD_NAME).is_file():
             raise
@@ -114,8 +116,6 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
             error.hint = f"{error.hint}; {way}" if error.hint else way
         raise
     status = 0 if outcome.refusal is None else InconclusiveError.exit_status
-    if options.output is not None and outcome.refusal is None:
-        replace_file(options.output, (outcome.folder / "twin.toml").read_bytes())
     if options.json:
         print_document("characterize", _document(outcome) | {"exit_status": status})
     else:
@@ -184,7 +184,7 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
     last = re.split(r"[:/]", target.rstrip("/"))[-1].removesuffix(".toml")
     name = re.sub(r"[^A-Za-z0-9]+", "-", last).strip("-").lower() or "target"
     order = Order(
-        target=target,
+        target=_from_anywhere(target),
         name=f"{name}-twin",
         seed=check_seed(options.seed),
         scale_divisor=parse_scale(options.scale),
@@ -192,9 +192,18 @@ def _order(target: str | None, options: CharacterizeOptions) -> tuple[Order, Pat
         size_bytes=None if options.size is None else named("--size", parse_drive_bytes, options.size),
     )
     folder = options.out or free_folder(Path("runs") / f"characterize-{name}")
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"`{folder}` exists and is not empty", hint="another --out, or go on: `--resume DIR`")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"`{folder}` exists and is not an empty folder",
+            hint="choose another --out, or go on with an interrupted run: `shakedown characterize --resume DIR`",
+        )
     return order, folder, None
+
+
+def _from_anywhere(target: str) -> str:
+    """The target with the whole path of its profile, if it has one: who goes on may do so from another folder."""
+    name = target.removeprefix("model:")
+    return f"model:{Path(name).absolute()}" if name != target and names_file(name) else target
 
 
 @dataclass

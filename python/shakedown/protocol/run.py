@@ -92,7 +92,9 @@ def run(loaded: LoadedProtocol, order: Order, out: Path, listener: Listener) -> 
         for turn in turns:
             turn.folder.note(RUN_BEGAN, target=turn.record.target.text)
             turn.folder.write(turn.record)
-        return _play_all(loaded.protocol, turns, _Way(out, order.consent), listener)
+        way = _Way(out, order.consent)
+        with _told_how_to_go_on(way):
+            return _play_all(loaded.protocol, turns, way, listener)
 
 
 def _of_lab(loaded: LoadedProtocol, order: Order) -> LabOrder:
@@ -158,7 +160,9 @@ def resume(path: Path, consent: Consent, listener: Listener) -> Run:
         turns = [opened.enter_context(_resumed_turn(loaded.protocol, folder, consent)) for folder in folders]
         _check_all(loaded, [turn for turn in turns if turn.record.status != "complete"])
         turns = [_gone_on_with(loaded.protocol, turn) for turn in turns]
-        return _play_all(loaded.protocol, turns, _Way(path, consent), listener)
+        way = _Way(path, consent)
+        with _told_how_to_go_on(way):
+            return _play_all(loaded.protocol, turns, way, listener)
 
 
 def _gone_on_with(protocol: Protocol, turn: _Turn) -> _Turn:
@@ -185,6 +189,18 @@ class _Way:
         words += [word for each in self.consent.devices for word in ("--destroy-data-on", each)]
         words += [word for each in self.consent.signatures for word in ("--allow-signature", each)]
         return shlex.join(words)
+
+
+@contextmanager
+def _told_how_to_go_on(way: _Way) -> Iterator[None]:
+    """Of a disk that is full, or whatever else failed under a run, nobody knows that the run is not lost by it."""
+    try:
+        yield
+    except EnvironmentFailure as error:
+        if way.command not in error.hint:
+            kept = f"what was measured is kept, go on with `{way.command}`"
+            error.hint = f"{error.hint}; {kept}" if error.hint else kept
+        raise
 
 
 def _play_all(protocol: Protocol, turns: list[_Turn], way: _Way, listener: Listener) -> Run:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.test_contract import needs_core
+from cli.test_contract import QUICK, needs_core
 from serving import anew, shakedown
 
 pytestmark = needs_core
@@ -35,6 +36,20 @@ def test_triage_of_garbage_is_inconclusive_and_prints_none_of_it(tmp_path: Path)
     assert answer.returncode == 3
     assert "EVIL\\x1b[31m" in answer.stdout
     assert "\x1b" not in answer.stdout + answer.stderr
+
+
+def test_a_terminal_without_the_letters_gets_the_others(tmp_path: Path) -> None:
+    """What is no letter of ASCII is a question mark for people, and for programs an escape of JSON."""
+    (tmp_path / "quick.toml").write_text(QUICK.replace("Is it quick?", "Größe?").replace('"Quick"', '"Größe"'))
+    surroundings: dict[str, Any] = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    words = ("run", "./quick.toml", "model:wd40efax", "--scale", "1/1000", "--quiet")
+    told = anew(*words, cwd=tmp_path, **surroundings)
+    assert told.returncode == 3, told.stderr
+    assert "QUICK: Gr??e\n" in told.stdout
+    told = anew(*words, "--json", cwd=tmp_path, **surroundings)
+    assert told.returncode == 3, told.stderr
+    assert "Gr\\u00f6\\u00dfe" in told.stdout
+    assert json.loads(told.stdout)["run"]["protocol"]["title"] == "Größe"
 
 
 @pytest.mark.parametrize("arguments", [["triage"], ["triage", "a.log", "--journal"], ["triage", "missing.log"]])

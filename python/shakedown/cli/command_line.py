@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import shlex
 import sys
@@ -70,6 +71,7 @@ def run_command_line(arguments: Sequence[str] | None = None) -> None:
     # What follows `--` is a command for a guest: lines may break in it, and its options are not ours.
     ours = given[: given.index("--")] if "--" in given else given
     closed = _open_closed_streams()
+    _print_whatever_it_is()
     status = _guarded(lambda: _dispatch(given, ours, closed), given, is_document="--json" in ours)
     # What is left goes with the process: to look through it once more, as Python does at its end, frees nothing.
     gc.freeze()
@@ -84,6 +86,12 @@ def _open_closed_streams() -> set[str]:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - as long as we live
             closed.add(name)
     return closed
+
+
+def _print_whatever_it_is() -> None:
+    """What a terminal has no letters for is a question mark, as wide as it is; of errors Python shows the code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _dispatch(arguments: list[str], ours: list[str], closed: set[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, Final
 
 from shakedown.cli.output import print_result
@@ -13,4 +14,5 @@ FORMAT_VERSION: Final = 1
 def print_document(command: str, content: dict[str, Any]) -> None:
     """Print ``content`` on standard output as the answer of ``command``."""
     document = {"format_version": FORMAT_VERSION, "command": command, **content}
-    print_result(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    is_unicode = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    print_result(json.dumps(document, indent=1, ensure_ascii=not is_unicode, allow_nan=False) + "\n")

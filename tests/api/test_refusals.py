@@ -163,3 +163,10 @@ def test_members_may_be_paths_and_are_no_drives(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(UsageError, match=rf"`{name}` is .*an array makes its drives itself") as refusal:
             shakedown.rebuild("raid1", **{"members": RED, **options, name: given})
         assert '`"model:wd40efrx"`' in refusal.value.hint
+
+
+def test_a_speed_that_is_text_is_told_as_text() -> None:
+    drive = shakedown.Drive.load("wd40efrx", seed=1)
+    trace = drive.run("rw=write\nbs=4k\nnumber_ios=2")
+    with pytest.raises(UsageError, match="speed is the text '2': it must be a number above 0"):
+        drive.replay(trace, speed="2")  # type: ignore[arg-type]

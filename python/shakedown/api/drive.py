@@ -323,7 +323,8 @@ def _check_pace(frame: pl.DataFrame, speed: float, depth: int | None, left_ns: i
     if depth is not None:
         return
     if not (isinstance(speed, Real) and speed > 0 and isfinite(speed)):
-        raise UsageError(f"speed is {speed}: it must be a number above 0", hint="2 makes requests twice as fast")
+        given = f"the text {speed!r:.60}" if isinstance(speed, str) else speed
+        raise UsageError(f"speed is {given}: it must be a number above 0", hint="2 makes requests twice as fast")
     span_ns = frame["submitted_ns"][-1] - frame["submitted_ns"][0] if frame.height else 0
     if span_ns / speed > left_ns:
         raise UsageError(

@@ -9,7 +9,9 @@ from cyclopts import Parameter
 
 from shakedown.errors import UsageError
 
-Scale = Annotated[str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of everything")]
+Scale = Annotated[
+    str, Parameter(help="make modelled drives smaller: 1/100 has a hundredth of the capacity and the persistent cache")
+]
 
 
 def parse_scale(text: str) -> int:

@@ -26,8 +26,9 @@ def validate(
 ) -> int:
     """Lay what the modelled drives do beside what others measured.
 
-    Plays the protocol behind each row of reference/published.csv that one drive can answer. A row
-    that a profile was fitted to, or takes a value from, is marked fit or input and is no check.
+    Plays the protocol, or rebuilds the array, behind each row of reference/published.csv that modelled
+    drives can answer. A row that a profile was fitted to, or takes a value from, is marked fit or input
+    and is no check.
     Exit status 0: all goals are held; 1: some are missed, and which; 3: nothing of it is answered.
 
     For example:

@@ -15,7 +15,7 @@ from shakedown.units import SECTOR_BYTES
 
 _EVENT: Final = re.compile(
     r"(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<s>\d+)\.(?P<ns>\d{9})\s+\d+\s+(?P<action>[A-Za-z]+)\s+(?P<rwbs>[A-Z]+)"
-    r"(?:\s+(?P<sector>\d+) \+ (?P<sectors>\d+))?(?:\s.*)?"
+    r"(?:\s+(?P<sector>-?\d+) \+ (?P<sectors>-?\d+))?(?:\s.*)?"
 )
 _SUMMARY: Final = re.compile(r"(CPU\d+|Total) \(.*\):")
 _MESSAGE: Final = re.compile(r"\d+,\d+\s+\d+\s+\d+\s+\d+\.\d+\s+\d+\s+m\s")

@@ -40,7 +40,9 @@ class LabRunOptions:
     ] = ()
     bus: Annotated[Bus, Parameter(help="how the drives are attached: /dev/sdX, or /dev/vdX without time-outs")] = "scsi"
     seed: Annotated[int, WHOLE, Parameter(help="of everything random in the drives and in the guest")] = 1
-    scale: Annotated[str, Parameter(help="make the drives smaller: 1/100 has a hundredth of everything")] = "1"
+    scale: Annotated[
+        str, Parameter(help="make the drives smaller: 1/100 has a hundredth of the capacity and the persistent cache")
+    ] = "1"
     fault: Annotated[
         tuple[str, ...],
         Parameter(show_default=False, help="what befalls a drive: DRIVE=FILE.toml or DRIVE=FAULT (repeatable)"),

@@ -217,7 +217,7 @@ def _of_the_system(error: OSError) -> _Failure | None:
     return _Failure(EnvironmentFailure.exit_status, f"{what} could not be written: {error.strerror}", hint)
 
 
-_ANEW: Final = "nothing of it is kept: the same command begins anew"
+_ANEW: Final = "the same command begins anew"
 _GOES_ON: Final = {
     "characterize": "a run that had begun is kept: `shakedown characterize --resume DIR`",
     "demo": _ANEW,

@@ -44,6 +44,13 @@ def test_a_binary_file_is_told_as_one(tmp_path: Path) -> None:
     assert str(refusal(path)) == f"`{path}` is not UTF-8 text"
 
 
+def test_a_row_of_thousands_of_digits_is_told_shortly(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    text = read_profile(profile_path("wd40efax"))
+    path.write_text(text.replace('origin = "published R', f'origin = "fitted R011 and R{"9" * 100_000}', 1))
+    assert len(str(refusal(path))) < 300
+
+
 def test_a_slip_in_a_key_is_answered_with_what_was_meant(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(read_profile(profile_path("wd40efax")).replace("rpm =", "rpmm ="))

@@ -33,7 +33,7 @@ def refuse_unknown_rows(profile: str) -> None:
     for key, row in _cited(profile):
         if row not in read_rows(reference_path("published.csv")):
             raise UsageError(
-                f"`{key}` has no usable origin: reference/published.csv has no row {row}",
+                f"`{key}` has no usable origin: reference/published.csv has no row {row:.40}",
                 hint=f"name a row that is there, or say `assumed: why`; {WHAT_IT_MAY_SAY}",
             )
 

@@ -111,12 +111,14 @@ fn held_as(wrong: &str, table: &Table, path: &str) -> Option<String> {
     })
 }
 
-/// A value as it is, but for a number of hundreds of digits.
+/// A value as it is, but for a number of hundreds of digits and whatever else is longer than a line.
 pub(crate) fn short(value: impl ToString) -> String {
-    const LONGEST: usize = 24;
+    const LONGEST_NUMBER: usize = 24;
+    const LONGEST: usize = 60;
     let value = value.to_string();
-    match value.parse::<f64>() {
-        Ok(number) if value.len() > LONGEST => format!("{number:e}"),
+    match (value.parse::<f64>(), value.char_indices().nth(LONGEST)) {
+        (Ok(number), _) if value.len() > LONGEST_NUMBER => format!("{number:e}"),
+        (_, Some((end, _))) => format!("{}...", &value[..end]),
         _ => value,
     }
 }

@@ -1,5 +1,7 @@
 //! Where a value comes from.
 
+use super::error::short;
+
 /// Why `text` is no origin; `None` when it is one.
 ///
 /// An origin is `data sheet NAME`, `published R088[, R089...]`, `fitted R011[, ...]` (more words may follow the
@@ -19,13 +21,13 @@ pub(super) fn fault(text: &str) -> Option<String> {
         if let Some(rows) = text.strip_prefix(kind) {
             let first = rows.split([',', ' ', ':', ';']).next().unwrap_or_default();
             if !is_row(first) {
-                return Some(format!("`{text}` names no row of the published measurements, such as R088"));
+                return Some(format!("`{}` names no row of the published measurements, such as R088", short(text)));
             }
             return backwards(rows)
                 .map(|(first, last)| format!("`{first} to {last}` is no range of rows: from the lower one"));
         }
     }
-    Some(format!("`{text}` is none of {kinds}"))
+    Some(format!("`{}` is none of {kinds}", short(text)))
 }
 
 /// The ends of the first range that goes from no lower row to a higher one.

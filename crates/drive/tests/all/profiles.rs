@@ -165,6 +165,13 @@ fn what_is_wrong_is_told_in_full_and_shortly() {
     let said = |name: &str, key: &str, with: &str, at: &str| refused(name, key, with, at).to_string();
     let rpm = |value: &str| format!("rpm = {{ value = {value}, origin = \"assumed: x\" }}");
     assert!(said("wd40efax", "rpm", &rpm("1e300"), "geometry.rpm").starts_with("`geometry.rpm` is 1e300: "));
+    let long = "ä".repeat(100_000);
+    let origin = format!("rpm = {{ value = 5400, origin = \"{long}\" }}");
+    let rows = format!("rpm = {{ value = 5400, origin = \"published {long}\" }}");
+    for wrong in [rpm(&format!("\"{long}\"")), rpm(&format!("[{}1]", "1, ".repeat(9999))), origin, rows] {
+        let said = said("wd40efax", "rpm", &wrong, "geometry.rpm");
+        assert!(said.contains("...") && said.len() < 300, "{said}");
+    }
     let both = said("wd40efax", "rpm", &rpm("29000"), "geometry.track_skew_degrees");
     assert!(both.contains("`geometry.cylinder_skew_degrees` is "), "{both}");
     let kind = "kind = { value = \"identity\", origin = \"assumed: x\" }";

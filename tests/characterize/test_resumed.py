@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from characterize.blind import restless
 from shakedown.characterize.bench import ArenaBench
 from shakedown.fit.course.find import find
 from shakedown.fit.facts import Facts
@@ -92,6 +93,33 @@ def test_what_was_interrupted_comes_out_as_if_it_had_not_been(
         assert (before is None) == (since is None)
         if before and since and before.writes:
             assert since.writes == pytest.approx(before.writes, rel=0.001)
+
+
+@pytest.mark.parametrize("rest_ns", [0, HOUR_NS])
+def test_of_one_that_cleans_at_once_ballast_is_laid_anew(rest_ns: int, tmp_path: Path) -> None:
+    """What was written behind it goes home in the rest, so that a look told nothing, and a fill had no end."""
+    hidden = tmp_path / "hidden.toml"
+    hidden.write_text(restless(8200).toml)
+    at = ["drained-write", "cleans", "layout-", "length", "fill-small-9", "cleans"]
+    whole = course(str(hidden), tmp_path / "whole", []).cache
+    again = course(str(hidden), tmp_path / "again", at, rest_ns).cache
+    assert not at, "it was never interrupted"
+    assert whole
+    assert again
+    assert again.bands.keys() == whole.bands.keys()
+    assert again.regions == whole.regions
+    assert again.pass_bands == whole.pass_bands
+    for before, since, share in (
+        (whole.band_ms, again.band_ms, 0.03),
+        (whole.collect_turns, again.collect_turns, 0.15),
+        (whole.length and whole.length.bytes_found, again.length and again.length.bytes_found, 0.01),
+    ):
+        assert before
+        assert since
+        assert since.value == pytest.approx(before.value, rel=share)
+    assert whole.small
+    assert again.small
+    assert again.small.writes == pytest.approx(whole.small.writes, rel=0.02)
 
 
 @pytest.mark.parametrize("durable", [True, False])

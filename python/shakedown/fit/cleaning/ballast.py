@@ -71,8 +71,17 @@ class Ballasted:
         self._left = self._laid_bytes = 0.0
 
     def in_one_go(self, course: Callable[[], Found], undo: Callable[[Bench], None] | None = None) -> Found:
-        """As the bench does."""
-        return self.bench.in_one_go(course, undo)
+        """As the bench does; nothing is left of ballast where the course begins anew."""
+        begun = False
+
+        def from_clean() -> Found:
+            nonlocal begun
+            if begun:
+                self.clean()
+            begun = True
+            return course()
+
+        return self.bench.in_one_go(from_clean, undo)
 
     def lay(self) -> None:
         """Write ballast, as fast as it is taken."""

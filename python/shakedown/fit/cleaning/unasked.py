@@ -35,7 +35,7 @@ _WAIT_TURNS: Final = 1.5
 _READS: Final = 4
 _READ_AT: Final = 0.02
 _READ_STEP_BYTES: Final = 8 << 20
-_READ_SLOTS: Final = 997
+_READ_SLOTS: Final = 1999
 _STEP: Final = 0.006
 _ROUGH_STEP: Final = 0.25
 _FIRST_LOOK: Final = 0.7
@@ -65,7 +65,7 @@ class Cleaned:
     band: Bands
     turn_ms: float
     longest_ms: float
-    _looks: count[int] = field(default_factory=count)
+    _times: count[int] = field(default_factory=count)
 
     def band_ms(self) -> Estimate | None:
         """For a band with one piece in it."""
@@ -128,12 +128,16 @@ class Cleaned:
 
     def _cleans_ms(self, places: Ints, first_ms: float, step: float) -> Estimate | None:
         """How long it cleans once these are written, from their first on; low is 0 if it is clean at the first look."""
+        time = next(self._times)
+        return self.ballasted.in_one_go(lambda: self._timed(places, first_ms, step, time))
+
+    def _timed(self, places: Ints, first_ms: float, step: float, time: int) -> Estimate | None:
         self.ballasted.clean()
         begun_ns = int(self.ballasted.put("timed-write", places).submitted_ns[0])
         silence_ms, busy_ms = first_ms, 0.0
         for number in range(_MOST_LOOKS):
             self.ballasted.bench.idle(int(silence_ms * 1e6))
-            look = self._look()
+            look = self._look(time * _MOST_LOOKS + number)
             at_ms = (int(look.submitted_ns[0]) - begun_ns) / 1e6
             if not (look.latency_ms[1:] > self.longest_ms).any():
                 usual_ms = float(look.latency_ms.sum())
@@ -142,7 +146,8 @@ class Cleaned:
             busy_ms, silence_ms = at_ms, at_ms * step
         return None
 
-    def _look(self) -> Log:
-        slots = (np.arange(_READS) + _READS * next(self._looks)) % _READ_SLOTS
+    def _look(self, number: int) -> Log:
+        """At places that memory has forgotten, if it has ever had them."""
+        slots = (np.arange(_READS) + _READS * number) % _READ_SLOTS
         offsets = aligned(_READ_AT * self.ballasted.capacity_bytes) + slots * _READ_STEP_BYTES
         return self.ballasted.bench.play("cleans", Trace.reads(offsets))

@@ -30,7 +30,7 @@ from shakedown.fit.log import streams
 from shakedown.fit.log.length import Filler, Length
 from shakedown.fit.log.placement import Place
 from shakedown.fit.place import aligned
-from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Tell, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Bench, Ints, Log, Tell, Trace, in_one_go
 
 _LEAST_BYTES: Final = 500_000_000_000
 
@@ -108,22 +108,22 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
         cache.band_ms = cleaned(ballasted, facts, cache.bands[0.5]).band_ms()
     ballasted.writes = _MANY_WRITES if cache.goes_by_dirt else _FEW_WRITES
     tell("streams")
-    cache.streams = streams.measure(ballasted, sight)
+    cache.streams = ballasted.in_one_go(lambda: streams.measure(ballasted, sight))
     if cache.streams and cache.streams.min_request_bytes.value <= BLOCK_BYTES:
         # Not even random writes would be cached then: what was written went home before it was looked at.
         cache.streams, cache.streams_doubted = None, True
     tell("space of a cached write")
-    find_layout(ballasted, facts, cache, sight, CLEAN_NS)
+    ballasted.in_one_go(lambda: find_layout(ballasted, facts, cache, sight, CLEAN_NS))
     tell("cost of a cached write")
     cache.append = cost(once, facts, cache, write_ms)
     tell("journal")
     ballasted.clean()
-    cache.journal = Filler(ballasted, cache.layout).journal(0.0)
+    cache.journal = ballasted.in_one_go(lambda: Filler(ballasted, cache.layout).journal(0.0))
     tell("length of the log")
     cache.length = length(ballasted, cache)
     tell("what memory writes at once")
     ballasted.clean()
-    cache.destage_bytes = destaged(ballasted, facts, cache)
+    cache.destage_bytes = ballasted.in_one_go(lambda: destaged(ballasted, facts, cache))
     tell("fill with small writes, as fast as they are taken")
     find_entries(ballasted, cache)
     if cache.band_ms and cache.small:
@@ -154,6 +154,7 @@ def cost(once: Once, facts: Facts, cache: Cache, write_ms: float) -> appends.App
     return replace(found, append_turns=known)
 
 
+@in_one_go
 def length(ballasted: Ballasted, cache: Cache) -> Length | None:
     """The length of the log: large writes to one place, behind ballast that outlasts them, until one has to wait.
 
@@ -239,6 +240,7 @@ def place(once: Once, surface: Surface, seeks: dict[float, Estimate]) -> tuple[P
     return "outer" if at < _EDGE else "inner" if at > 1 - _EDGE else "spread", float(np.mean(rest[best]))
 
 
+@in_one_go
 def most_dirty_first(ballasted: Ballasted, sight: Sight) -> bool | None:
     """Whether a band with many pieces goes before older ones with one each; None where nothing was seen to go."""
     bench = ballasted.bench
@@ -275,6 +277,7 @@ class Drained:
         """Without ballast."""
         return self.ballasted.bench
 
+    @in_one_go
     def of(self, first: Ints, guards: Ints, watched: Ints) -> Drain:
         """What becomes of the watched blocks when what was written ``first`` has been cleaned.
 

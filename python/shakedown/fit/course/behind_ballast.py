@@ -17,7 +17,7 @@ from shakedown.fit.estimate import Estimate
 from shakedown.fit.log import fill
 from shakedown.fit.log.turns import apart
 from shakedown.fit.place import aligned, scattered
-from shakedown.fit.trace import BLOCK_BYTES, Trace
+from shakedown.fit.trace import BLOCK_BYTES, Trace, in_one_go
 
 _FILL_AT: Final = 0.3
 _FILL_SHARE: Final = 0.6
@@ -91,6 +91,7 @@ def filled(ballasted: Ballasted, cache: Cache, most: int, again: int = 0) -> fil
     return replace(met, writes=met.writes + left, some_home=home > bands)
 
 
+@in_one_go
 def _filled(ballasted: Ballasted, cache: Cache, bands: int, most: int, again: int) -> tuple[fill.Fill, float]:
     """The fill, and how many bands are home when it ends."""
     assert cache.fill_order
@@ -127,6 +128,7 @@ def pass_bands(ballasted: Ballasted, cache: Cache) -> int | None:
     return whole_bands(small.passes_apart, ballast_writes(cache))
 
 
+@in_one_go
 def dirtiest_of_pass(ballasted: Ballasted, cache: Cache, room_writes: int) -> int | None:
     """The same where the dirtiest go first: some bands get more writes than any other, just before all is full."""
     order, bench = cache.fill_order, ballasted.bench

@@ -398,7 +398,7 @@ def test_a_document_that_nobody_can_get_is_refused_at_once(here: Path) -> None:
 
 
 def test_a_bug_of_ours_is_told_as_one(here: Path) -> None:
-    entry = "import shakedown.protocol.load as load; load._read = None; " + ENTRY
+    entry = "import shakedown.protocol.load as load; load.read_named_file = None; " + ENTRY
     command = [sys.executable, "-c", entry, "run", "./quick.toml", "model:wd40efax"]
     answer = subprocess.run(command, capture_output=True, text=True, cwd=here, check=False)
     assert answer.returncode == 70

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 
 from cli.test_contract import QUICK, needs_core
 from serving import anew, shakedown
+from shakedown.cli.document import print_document
 
 pytestmark = needs_core
 
@@ -50,6 +53,12 @@ def test_a_terminal_without_the_letters_gets_the_others(tmp_path: Path) -> None:
     assert told.returncode == 3, told.stderr
     assert "Gr\\u00f6\\u00dfe" in told.stdout
     assert json.loads(told.stdout)["run"]["protocol"]["title"] == "Größe"
+
+
+def test_a_document_goes_to_what_keeps_text_and_has_no_encoding() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as kept:
+        print_document("run", {"title": "Größe"})
+    assert json.loads(kept.getvalue())["title"] == "Größe"
 
 
 @pytest.mark.parametrize("arguments", [["triage"], ["triage", "a.log", "--journal"], ["triage", "missing.log"]])

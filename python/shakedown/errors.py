@@ -37,6 +37,10 @@ class ShakedownError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def add_hint(self, more: str) -> None:
+        """What to do besides."""
+        self.hint = f"{self.hint}; {more}" if self.hint else more
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and sent to other processes as it is: the arguments of a subclass need not be what it holds."""
         return _with_message, (type(self), *self.args), vars(self)

@@ -19,7 +19,6 @@ T = TypeVar("T")
 # Multiprocessing has a process of its own clear up behind one that was killed, and it tells the terminal of that: it
 # takes this option from ours as it starts.
 _NO_LITANY: Final = "ignore:resource_tracker:UserWarning"
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def cores() -> int:
@@ -64,7 +63,7 @@ def _interrupted_once() -> Iterator[None]:
 
     The next would leave the pool half shut down, and Python waits at its end for every process of it.
     """
-    numbers = [each for each in _ENDING if signal.getsignal(each) is signal.default_int_handler]
+    numbers = [each for each in signal.valid_signals() if signal.getsignal(each) is signal.default_int_handler]
     asked = False
 
     def hear(_number: int, _frame: FrameType | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from characterize.blind import Truth, restless
-from characterize.measured import measured
+from characterize.measured import measured, told_span
 from shakedown.fit.cleaning.ballast import Ballasted
 from shakedown.fit.course.behind_ballast import whole_bands
 from shakedown.fit.estimate import Estimate
@@ -52,11 +51,9 @@ def test_its_insides_are_found(seed: int, tmp_path: Path) -> None:
 
 
 def _holds(twin: Twin, truth: Truth, key: str) -> None:
-    section, _, name = key.rpartition(".")
     if key not in twin.unidentified():
-        span = re.search(r"([\d.]+)\.\.([\d.]+)", twin.sections[section][name][1])
-        assert span
-        assert float(span[1]) <= truth.values[key] <= float(span[2])
+        low, high = told_span(twin, key)
+        assert low <= truth.values[key] <= high
 
 
 def test_what_has_gone_home_before_it_stalled_is_no_number_of_entries(tmp_path: Path) -> None:
@@ -131,7 +128,7 @@ def test_ballast_that_may_be_home_is_laid_anew() -> None:
 
 
 def test_each_band_of_ballast_gets_as_many_writes_all_bands_in_turn() -> None:
-    places = Ballasted(_Heard()).places(0.1, 50, 3)
+    places = Ballasted(_Heard()).places(50, 3)
     assert len(set(places)) == 150
     steps = np.diff(places[:50])
     assert (steps == steps[0]).all()

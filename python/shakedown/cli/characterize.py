@@ -112,8 +112,7 @@ def characterize(target: str | None = None, /, *, options: CharacterizeOptions =
     except (EnvironmentFailure, RefusedError) as error:
         # A server, a cable or a disk that is full: once that is mended nothing of what was measured is lost.
         if (folder / RECORD_NAME).is_file():
-            way = f"what was measured is in {folder}, go on with `{_way_on(folder, options)}`"
-            error.hint = f"{error.hint}; {way}" if error.hint else way
+            error.add_hint(f"what was measured is in {folder}, go on with `{_way_on(folder, options)}`")
         raise
     status = 0 if outcome.refusal is None else InconclusiveError.exit_status
     if options.json:

@@ -98,6 +98,11 @@ class Facts:
         """Bytes a second at an offset."""
         return float(np.interp(offset / self.capacity_bytes, platters.SHARES, [rate.value for rate in self.rates]))
 
+    @property
+    def longest_read_ms(self) -> float:
+        """What a read takes at most that waits for nothing but the heads and the platters."""
+        return self.overhead_ms + self.turn_ms.value + max(one.value for one in self.seeks.values()) * 1.2
+
     def track_bytes(self, share: float) -> float:
         """Bytes of a track at a share of the capacity, by the rates; of skews that nobody saw they are as usual."""
         turns_ms = self.turn_ms.value * platters.USUAL_TURNS

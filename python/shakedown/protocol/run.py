@@ -198,8 +198,7 @@ def _told_how_to_go_on(way: _Way) -> Iterator[None]:
         yield
     except EnvironmentFailure as error:
         if way.command not in error.hint:
-            kept = f"what was measured is kept, go on with `{way.command}`"
-            error.hint = f"{error.hint}; {kept}" if error.hint else kept
+            error.add_hint(f"what was measured is kept, go on with `{way.command}`")
         raise
 
 

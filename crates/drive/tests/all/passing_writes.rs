@@ -75,11 +75,35 @@ fn met(random: &mut sim::Stream, stream: &Stream) -> Profile {
     profile
 }
 
+/// Up to so many times, with somebody who reads behind it or nobody; returns how many writes passed at once.
+fn passes_as_one_by_one(
+    random: &mut sim::Stream,
+    profile: &Profile,
+    stream: &Stream,
+    limits: u64,
+    with_readers: bool,
+) -> u64 {
+    let (whole, _) = play(profile, stream, u64::MAX / 4, false, false);
+    let ends_ns = whole.0.last().unwrap().completed_ns;
+    let mut passed_at_once = 0;
+    for _ in 0..limits {
+        // At any time, or just when one is answered, or a moment before or behind that.
+        let answered_ns = whole.0[random.below(whole.0.len() as u64) as usize].completed_ns;
+        let limit_ns = if random.below(2) == 0 { 1 + random.below(ends_ns) } else { answered_ns + random.below(3) - 1 };
+        let reads = with_readers && random.below(2) == 0;
+        let (expected, _) = play(profile, stream, limit_ns, false, reads);
+        let (found, passed) = play(profile, stream, limit_ns, true, reads);
+        passed_at_once += passed;
+        assert!(found == expected, "up to {limit_ns} ns: {stream:?} {profile:?}");
+    }
+    passed_at_once
+}
+
 #[test]
 fn a_stream_of_writes_that_passes_at_once_up_to_any_time_leaves_the_same_drive() {
     let mut random = sim::stream(1, "streams of writes");
     let mut passed_at_once = 0;
-    for case in 0..120 {
+    for _ in 0..120 {
         let stream = Stream {
             bytes: [65_536, 131_072, 524_288, 1 << 20][random.below(4) as usize],
             depth: [1, 2, 4, 8, 16][random.below(5) as usize],
@@ -87,19 +111,7 @@ fn a_stream_of_writes_that_passes_at_once_up_to_any_time_leaves_the_same_drive()
             fua: random.below(3) == 0,
         };
         let profile = met(&mut random, &stream);
-        let (whole, _) = play(&profile, &stream, u64::MAX / 4, false, false);
-        let ends_ns = whole.0.last().unwrap().completed_ns;
-        for _ in 0..6 {
-            // At any time, or just when one is answered, or a moment before or behind that.
-            let answered_ns = whole.0[random.below(whole.0.len() as u64) as usize].completed_ns;
-            let limit_ns =
-                if random.below(2) == 0 { 1 + random.below(ends_ns) } else { answered_ns + random.below(3) - 1 };
-            let reads = random.below(2) == 0;
-            let (expected, _) = play(&profile, &stream, limit_ns, false, reads);
-            let (found, passed) = play(&profile, &stream, limit_ns, true, reads);
-            passed_at_once += passed;
-            assert!(found == expected, "case {case} up to {limit_ns} ns: {stream:?} {profile:?}");
-        }
+        passed_at_once += passes_as_one_by_one(&mut random, &profile, &stream, 6, true);
     }
     assert!(passed_at_once > 10_000, "only {passed_at_once} passed at once");
 }
@@ -109,7 +121,7 @@ fn a_stream_of_writes_that_passes_at_once_up_to_any_time_leaves_the_same_drive()
 fn a_stream_that_sometimes_finds_room_passes_as_one_by_one() {
     let mut random = sim::stream(2, "streams of writes");
     let mut passed_at_once = 0;
-    for case in 0..800 {
+    for _ in 0..800 {
         let stream = Stream {
             bytes: [65_536, 131_072, 524_288, 1 << 20][random.below(4) as usize],
             depth: [1, 2, 3, 4, 8][random.below(5) as usize],
@@ -123,17 +135,7 @@ fn a_stream_that_sometimes_finds_room_passes_as_one_by_one() {
         profile.dram.write_segments = 2 + random.below(3) * 10;
         profile.interface.rate_mb_s = [40.0, 150.0, 400.0][random.below(3) as usize];
         profile.interface.overhead_us = [50.0, 3000.0][random.below(2) as usize];
-        let (whole, _) = play(&profile, &stream, u64::MAX / 4, false, false);
-        let ends_ns = whole.0.last().unwrap().completed_ns;
-        for _ in 0..3 {
-            let answered_ns = whole.0[random.below(whole.0.len() as u64) as usize].completed_ns;
-            let limit_ns =
-                if random.below(2) == 0 { 1 + random.below(ends_ns) } else { answered_ns + random.below(3) - 1 };
-            let (expected, _) = play(&profile, &stream, limit_ns, false, false);
-            let (found, passed) = play(&profile, &stream, limit_ns, true, false);
-            passed_at_once += passed;
-            assert!(found == expected, "case {case} up to {limit_ns} ns: {stream:?} {profile:?}");
-        }
+        passed_at_once += passes_as_one_by_one(&mut random, &profile, &stream, 3, false);
     }
     assert!(passed_at_once > 10_000, "only {passed_at_once} passed at once");
 }

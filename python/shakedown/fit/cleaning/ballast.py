@@ -18,7 +18,7 @@ from shakedown.fit.trace import WRITE, Bench, Found, Ints, Log, Trace
 
 _BANDS: Final = 400
 _AT: Final = 0.1
-_SHARE: Final = 0.15
+SHARE: Final = 0.15
 _FEWEST: Final = 20
 _MOST_STEP_BYTES: Final = 512 << 20
 _PIECE_STEP_BYTES: Final = 64 << 10
@@ -86,7 +86,7 @@ class Ballasted:
     def lay(self) -> None:
         """Write ballast, as fast as it is taken."""
         self._left = float(_OPERATIONS * self.bands)
-        self.put("ballast", self.places(_AT, self.bands, self.writes))
+        self.put("ballast", self.places(self.bands, self.writes))
 
     def put(self, name: str, places: Ints) -> Log:
         """Write something to each of these places, all of them as fast as they are taken."""
@@ -94,8 +94,12 @@ class Ballasted:
         self._laid_bytes += len(np.unique(places // int(self.band_bytes))) * self.band_bytes
         return log
 
-    def places(self, at: float, bands: int, writes: int, share: float = _SHARE) -> Ints:
+    def places(self, bands: int, writes: int, at: float = _AT, share: float = SHARE) -> Ints:
         """So many writes to each of so many bands from a share of the capacity on, over another, all bands in turn."""
         step = min(_MOST_STEP_BYTES, aligned(share * self.capacity_bytes / max(bands, _FEWEST)))
         firsts = aligned(at * self.capacity_bytes) + np.arange(bands) * step
         return np.asarray((firsts[None, :] + np.arange(writes)[:, None] * _PIECE_STEP_BYTES).ravel())
+
+    def band_by_band(self, bands: int, writes: int) -> Ints:
+        """Such places, one band after the other, so that each makes room as it is cleaned."""
+        return self.places(bands, writes).reshape(writes, bands).T.ravel()

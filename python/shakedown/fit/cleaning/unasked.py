@@ -27,7 +27,6 @@ _FEWEST_PIECES: Final = 16
 # More than any of the drives passes in a turn while it skips to another piece.
 _APART_TRACKS: Final = 1.15
 _APART_SHOWN: Final = 0.85
-_BEFORE_AT: Final = 0.1
 _MORE: Final = 1.5
 _WAIT_TURNS: Final = 1.5
 
@@ -94,7 +93,7 @@ class Cleaned:
         places = self._places(bands, pieces)
         # While they are written others are cleaned: of these none is to be dirty a second time.
         before = int(_MORE * places.size * space.write_ms / band_ms.value) + 1
-        ballast = self.ballasted.places(_BEFORE_AT, before, pieces + 1).ravel()
+        ballast = self.ballasted.places(before, pieces + 1).ravel()
         about_ms = band_ms.value * (bands + before)
         beside = self._within(np.append(ballast, places.T), about_ms)
         apart = beside and self._within(np.append(ballast, places), beside.value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from shakedown.fit.cache import Cache, gathered_bytes
 from shakedown.fit.cleaning import unasked
-from shakedown.fit.cleaning.ballast import CLEAN_NS, Ballasted
+from shakedown.fit.cleaning.ballast import CLEAN_NS, SHARE, Ballasted
 from shakedown.fit.cleaning.bands import Bands
 from shakedown.fit.cleaning.marks import moved, twice
 from shakedown.fit.cleaning.pressure import Drain
@@ -55,7 +55,6 @@ _HALF: Final = 0.5
 # What lies before and behind what is drained, and whose turn it is then.
 _ROOM_WRITES: Final = 250
 _BEHIND_BANDS: Final = 60
-_BEFORE_AT: Final = 0.1
 _NEXT_AT: Final = 0.8
 _NEXT_BANDS: Final = 6
 _SURE: Final = 2
@@ -71,8 +70,6 @@ _LENGTH_BANDS: Final = (100, 400, 1600, 6400)
 _LENGTH_WRITES: Final = 2
 _PER_BAND: Final = 8
 _INSIDE: Final = 0.15
-_BALLAST_SHARE: Final = 0.15
-_LAYOUT_AT: Final = 0.5
 # Of one of several logs: of five drawn drives one was off by 6.6 %.
 _OF_SEVERAL: Final = 0.05
 # Before the marks that every look has.
@@ -82,7 +79,6 @@ _WAY_TURNS: Final = 0.15
 _STALLED: Final = 8.0
 _JOURNAL_OFF: Final = 0.3
 
-_LONGEST_SEEK: Final = 1.2
 _COLLECTED_SHARE: Final = 0.4
 
 
@@ -137,10 +133,7 @@ def find(bench: Bench, facts: Facts, sight: Sight, tell: Tell) -> Cache:
 
 def cleaned(ballasted: Ballasted, facts: Facts, band: Bands) -> unasked.Cleaned:
     """What tells how long cleaning takes."""
-    longest_ms = (
-        facts.overhead_ms + facts.turn_ms.value + _LONGEST_SEEK * max(one.value for one in facts.seeks.values())
-    )
-    return unasked.Cleaned(ballasted, band, facts.turn_ms.value, longest_ms)
+    return unasked.Cleaned(ballasted, band, facts.turn_ms.value, facts.longest_read_ms)
 
 
 def cost(once: Once, facts: Facts, cache: Cache, write_ms: float) -> appends.Append:
@@ -164,15 +157,15 @@ def length(ballasted: Ballasted, cache: Cache) -> Length | None:
     assert cache.journal
     # All of it in one log, of several: the one of which it is known what a write takes.
     ends = np.array([0.0, *cache.borders, float(bench.capacity_bytes)])
-    log_at = int(np.searchsorted(cache.borders, _LAYOUT_AT * bench.capacity_bytes))
+    log_at = int(np.searchsorted(cache.borders, cache.marks_at * bench.capacity_bytes))
     begin, width = ends[log_at], ends[log_at + 1] - ends[log_at]
     first = (begin + _INSIDE * width) / bench.capacity_bytes
-    over = min(_BALLAST_SHARE, _HALF * width / bench.capacity_bytes)
+    over = min(SHARE, _HALF * width / bench.capacity_bytes)
     filler = Filler(bench, layout, large=True).near(aligned(begin + (1 - _INSIDE) * width))
     space = layout.space_bytes(filler.size)
     for bands in _LENGTH_BANDS:
         ballasted.clean()
-        places = ballasted.places(first, bands, _LENGTH_WRITES, over)
+        places = ballasted.places(bands, _LENGTH_WRITES, first, over)
         ballasted.put("length-ballast", places)
         held = len(places) * gathered_bytes(cache)
         log = bench.play(
@@ -250,7 +243,7 @@ def most_dirty_first(ballasted: Ballasted, sight: Sight) -> bool | None:
     watched = np.append(old, new)
     ballasted.clean()
     watch = Watch.over(bench, "at-once-order", watched, sight)
-    first = ballasted.places(_BEFORE_AT, _BALLAST_BANDS, 2 * _DIRTY)
+    first = ballasted.places(_BALLAST_BANDS, 2 * _DIRTY)
     ballasted.put("order-ballast", first)
     ballasted.put("order-old", old)
     ballasted.put("order-new", new)
@@ -288,11 +281,11 @@ class Drained:
         order = np.argsort(watched)
         watch = Watch.over(bench, "drained", watched[order], self.sight)
         # Whether it is their turn shows in bands that come next, for what lies side by side comes with one another.
-        next_ones = ballasted.places(_NEXT_AT, _NEXT_BANDS, len(first))
+        next_ones = ballasted.places(_NEXT_BANDS, len(first), _NEXT_AT)
         front = Watch.over(bench, "drained-next", next_ones[:_NEXT_BANDS], self.sight)
         by_dirt = len(first) > 1
-        before = ballasted.places(_BEFORE_AT, _BALLAST_BANDS, len(first) + len(watched) + 1 if by_dirt else 1)
-        behind = ballasted.places(_BEHIND_AT, _BEHIND_BANDS, len(watched) // 2 + 1 if by_dirt else 1)
+        before = ballasted.places(_BALLAST_BANDS, len(first) + len(watched) + 1 if by_dirt else 1)
+        behind = ballasted.places(_BEHIND_BANDS, len(watched) // 2 + 1 if by_dirt else 1, _BEHIND_AT)
         for places in (before, first, next_ones, guards, behind, watched):
             if len(places):
                 ballasted.put("drained-write", places)

@@ -28,7 +28,6 @@ _PASS_OF_BAND: Final = 1.5
 _USUAL_PASS_MS: Final = 4000.0
 
 # Of ballast: bands, and writes to each: where the dirtiest go first, more than a fill brings to any.
-_BEFORE_AT: Final = 0.1
 _DIRTY_BANDS: Final = 500
 _DIRTY_WRITES: Final = 30
 _SOME_WRITES: Final = 16
@@ -96,10 +95,8 @@ def _filled(ballasted: Ballasted, cache: Cache, bands: int, most: int, again: in
     """The fill, and how many bands are home when it ends."""
     assert cache.fill_order
     assert cache.journal
-    writes = ballast_writes(cache)
     ballasted.clean()
-    # One band after the other, so that each makes room as it is cleaned.
-    ballasted.put("fill-ballast", ballasted.places(_BEFORE_AT, bands, writes).reshape(writes, bands).T.ravel())
+    ballasted.put("fill-ballast", ballasted.band_by_band(bands, ballast_writes(cache)))
     order = cache.fill_order
     met = fill.fill(ballasted.bench, "fill-small", order, flush_every=0, known=cache.journal, most=most, again=again)
     return met, bands if cache.band_ms is None else met.ms / cache.band_ms.value
@@ -142,7 +139,7 @@ def dirtiest_of_pass(ballasted: Ballasted, cache: Cache, room_writes: int) -> in
     everywhere = order.firsts[0] + scattered(most, 0, order.room_bytes // BLOCK_BYTES, BLOCK_BYTES)
     ballasted.clean()
     bench.play("pass-fill", Trace.writes(everywhere[:begun]))
-    ballasted.put("pass-dirtiest", ballasted.places(_BEFORE_AT, bands, each).reshape(each, bands).T.ravel())
+    ballasted.put("pass-dirtiest", ballasted.band_by_band(bands, each))
     cycle, stalls = np.zeros(0), np.zeros(0, int)
     while len(stalls) <= _ENOUGH_STALLS and begun < most:
         log = bench.play("pass-full", Trace.writes(everywhere[begun : begun + _CHUNK]))

@@ -119,7 +119,7 @@ def find(bench: Bench, tell: Tell, *, with_parking: bool = True, hear_log: HearL
             facts.settling = settle.measure(bench, surface, beside_ms, turn.value, found.outer.track_bytes.value)
     if with_parking:
         tell("parking of the heads")
-        slow_ms = _longest_ms(facts) + 20
+        slow_ms = facts.longest_read_ms + 20
         rest = facts.cache.rest_ms if facts.cache else None
         cleans_after_ms = None if facts.cache is None else rest.high if rest else _UNKNOWN_REST_MS
         facts.parking = parking.measure(bench, slow_ms, turn.value, cleans_after_ms)
@@ -162,7 +162,7 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     if cache.lazy and cache.length:
         tell("does cleaning wait for silence")
         filler, met = filler_of(bench, cache), cache.length.bytes_found
-        cache.by_pressure = pressure.waits_for_no_silence(filler, sight, met, _longest_ms(facts))
+        cache.by_pressure = pressure.waits_for_no_silence(filler, sight, met, facts.longest_read_ms)
         if cache.by_pressure:
             pressed.find(bench, cache, sight, facts.track_bytes, facts.bursts, tell)
             return cache
@@ -176,11 +176,6 @@ def _find_cache(bench: Bench, facts: Facts, tell: Tell, hear_log: HearLog) -> Ca
     _find_forced(bench, facts, cache, tell)
     _find_order(bench, facts, cache, sight, tell)
     return cache
-
-
-def _longest_ms(facts: Facts) -> float:
-    """What a read takes at most that waits for nothing but the heads and the platters."""
-    return facts.overhead_ms + facts.turn_ms.value + max(one.value for one in facts.seeks.values()) * 1.2
 
 
 def _slow_ms(facts: Facts) -> float:

@@ -7,7 +7,7 @@ from shakedown.fit.drive.whereabouts import Sight
 from shakedown.fit.estimate import Estimate
 from shakedown.fit.facts import SHARE_OF_PLACE, Facts
 from shakedown.fit.log import append as appends
-from shakedown.fit.log import destage, layout, length, log_track, regions
+from shakedown.fit.log import destage, layout, log_track, regions
 from shakedown.fit.place import aligned
 from shakedown.fit.trace import Bench
 
@@ -26,7 +26,7 @@ def find_layout(bench: Bench, facts: Facts, cache: Cache, sight: Sight, settle_n
     if sight.flash:
         return stretch
     # Of a cache in several places this is to be the one whose length is measured.
-    first = aligned((0.5 if 0.5 in cache.bands else length.MARKS_AT) * bench.capacity_bytes)
+    first = aligned(cache.marks_at * bench.capacity_bytes)
     angles = layout.measure(bench, sight, first, settle_ns)
     turn_bytes = facts.rate(share * facts.capacity_bytes) * sight.turn_ms / 1e3
     skew = cache.layout.track_bytes / turn_bytes - 1

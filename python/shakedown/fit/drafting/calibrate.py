@@ -384,7 +384,7 @@ def _merging(twin: Twin, facts: Facts, cache: Cache, make: Make) -> list[Stage]:
 
 
 def _shown(twin: Twin, facts: Facts, cache: Cache, make: Make) -> _Shown | None:
-    if cache.rest_ms is None and not cache.cleans_at_once:
+    if (cache.rest_ms is None and not cache.cleans_at_once) or (cache.forced is None and cache.band_ms is None):
         return None
     sight = Sight(facts.turn_ms.value, flash=cache.place == "flash", kept=facts.read_segments)
     rest_ms = cache.rest_ms or Estimate.around(REST_MS, 0.0)
@@ -404,8 +404,7 @@ def _shown(twin: Twin, facts: Facts, cache: Cache, make: Make) -> _Shown | None:
 
         what, pieces = "time of a forced pass", passes.bands * passes.pieces
         return _Shown(passes.ms, what, forced_ms, pieces, beside_ms=beside_ms)
-    if cache.band_ms is None:
-        return None
+    assert cache.band_ms
     what = "time to clean a band"
     if cache.cleans_at_once:
         return _Shown(cache.band_ms, what, lambda bench: cleaned(Ballasted(bench), facts, own).band_ms(), 1.0)
